@@ -1,0 +1,96 @@
+# `make` or `make help` lists the targets. Everything but `test-wasm` (Node) needs Rust alone.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+POLICIES := engine-validation connection-injection
+WASM_TARGET := wasm32-wasip1
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+POLICY_DIR := $(TARGET)/policies
+HOST := $(TARGET)/debug/policy-host
+# Panic messages name source files: without the paths of this machine the modules are smaller, and equal everywhere.
+WASM_ENV := RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=deps --remap-path-prefix=$(CURDIR)=."
+export POLICIES_DIR := $(abspath $(POLICY_DIR))
+# Largest policy that `make build` lets pass, in bytes.
+MAX_WASM_BYTES := 400000
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Add the wasm target to the Rust toolchain
+	@rustup target list --installed 2>/dev/null | grep -qx $(WASM_TARGET) || rustup target add $(WASM_TARGET)
+
+.PHONY: host
+host: ## Build policy-host, the embedded policy runner
+	cargo build --locked -p policy-host
+
+.PHONY: build
+build: setup host ## Build and annotate the policies into target/policies, print their sizes
+	$(WASM_ENV) cargo build --locked --profile wasm --target $(WASM_TARGET) $(addprefix -p ,$(POLICIES))
+	@mkdir -p $(POLICY_DIR)
+	@for policy in $(POLICIES); do \
+		$(HOST) annotate -m metadata/$$policy/metadata.yml -u policies/$$policy/README.md \
+			-o $(POLICY_DIR)/$$policy.wasm $(TARGET)/$(WASM_TARGET)/wasm/$${policy//-/_}.wasm; \
+		bytes=$$(wc -c < $(TARGET)/$(WASM_TARGET)/wasm/$${policy//-/_}.wasm); \
+		printf '%-24s %7d bytes of wasm (at most $(MAX_WASM_BYTES)), annotated: $(POLICY_DIR)/%s.wasm\n' $$policy $$bytes $$policy; \
+		test $$bytes -le $(MAX_WASM_BYTES) || { echo "$$policy is larger than $(MAX_WASM_BYTES) bytes" >&2; exit 1; }; \
+	done
+
+.PHONY: demo
+demo: build ## Run the policies against real-looking requests, show verdicts, reasons and patches
+	@$(HOST) demo --policy-dir $(POLICY_DIR) fixtures/demo
+
+.PHONY: test
+test: build test-wasm ## Run all tests: pure functions, the compiled policies in the embedded host, generated files
+	cargo test --locked --workspace
+	cargo test --locked -p lmcache-api --features crd
+
+.PHONY: test-wasm
+test-wasm: ## Run the pure crates' tests compiled to wasm in Node (skipped where Node is missing)
+	@tools/test-wasm
+
+.PHONY: lint
+lint: setup ## Check formatting and clippy, natively and for wasm
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked -p lmcache-api --features crd --all-targets -- -D warnings
+	cargo clippy --locked --target $(WASM_TARGET) $(addprefix -p ,$(POLICIES)) -- -D warnings
+	@for crate in lmcache-api pod-edit policy-kit $(POLICIES); do \
+		echo "cargo check -p $$crate (alone)"; cargo check --locked --quiet -p $$crate; done
+
+.PHONY: deny
+deny: ## Check licences, sources and banned crates (installs cargo-deny where it is missing)
+	@command -v cargo-deny >/dev/null || cargo install --locked --quiet cargo-deny
+	cargo deny --locked check bans licenses sources
+
+.PHONY: generate
+generate: host ## Write the generated files: Artifact Hub packages
+	@for policy in $(POLICIES); do \
+		mkdir -p artifacthub/$$policy; \
+		$(HOST) scaffold artifacthub -m metadata/$$policy/metadata.yml -q metadata/$$policy/questions-ui.yml \
+			--created-at "$$(cat artifacthub/created-at)" -o artifacthub/$$policy/artifacthub-pkg.yml; \
+		cp policies/$$policy/README.md artifacthub/$$policy/README.md; \
+	done
+
+.PHONY: check-generated
+check-generated: generate ## Fail where a generated file differs from its generator
+	@git diff --exit-code -- artifacthub || { echo 'run `make generate` and commit the result' >&2; exit 1; }
+	@test -z "$$(git status --porcelain -- artifacthub)" || { git status --short -- artifacthub; exit 1; }
+
+.PHONY: sessions
+sessions: build ## Record the host look-ups of the fixtures that the bats tests replay
+	@tools/record-sessions
+
+.PHONY: e2e-kwctl
+e2e-kwctl: build ## Run e2e-tests/*.bats with kwctl (needs kwctl, bats and jq)
+	bats e2e-tests
+
+.PHONY: bench
+bench: build ## Time the compiled policies, a fresh instance for every call
+	cargo bench --locked -p policy-tests
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	cargo clean

@@ -1,0 +1,85 @@
+//! Names of objects. Errors say what is wrong, in a sentence that follows the quoted name.
+
+/// Longest name of an engine or coordinator, in bytes: a Service `<name>-metrics` must fit into a label of 63.
+pub const MAX_NAME: usize = 55;
+
+/// Bytes that the API server appends to `generateName`.
+const GENERATED: usize = 5;
+
+/// Checks the name of an engine or coordinator: an RFC 1035 label (lower-case letters, digits, hyphens; starts with a
+/// letter, ends with a letter or digit) of at most 55 characters, because Services `<name>` and `<name>-metrics` and a
+/// label carry it.
+pub fn check_engine_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("must not be empty".to_owned());
+    }
+    if name.len() > MAX_NAME {
+        return Err(format!(
+            "must be no more than {MAX_NAME} characters, found {}: the Service <name>-metrics must fit into 63",
+            name.len()
+        ));
+    }
+    let ends_well = name.bytes().next_back().is_some_and(is_alphanumeric);
+    if ends_well && label_start(name) {
+        Ok(())
+    } else {
+        Err(
+            "must be a Service name: lower-case letters, digits and '-', first a letter, last a letter or digit"
+                .to_owned(),
+        )
+    }
+}
+
+/// Checks a `generateName`: with the five characters that the API server appends it must make an engine name.
+pub fn check_generate_name(prefix: &str) -> Result<(), String> {
+    if prefix.len() + GENERATED > MAX_NAME {
+        return Err(format!(
+            "must be no more than {} characters, found {}: the API server appends {GENERATED}, and the Service \
+             <name>-metrics must fit into 63",
+            MAX_NAME - GENERATED,
+            prefix.len()
+        ));
+    }
+    if label_start(prefix) {
+        Ok(())
+    } else {
+        Err("must begin a Service name: lower-case letters, digits and '-', first a letter".to_owned())
+    }
+}
+
+/// Checks an RFC 1123 label: a Namespace, or a name that becomes a Service.
+pub fn check_label(name: &str) -> Result<(), String> {
+    if is_label(name) {
+        Ok(())
+    } else {
+        Err("must be lower-case letters, digits and '-', at most 63 characters".to_owned())
+    }
+}
+
+/// Checks an RFC 1123 subdomain: the name of a Secret.
+pub fn check_subdomain(name: &str) -> Result<(), String> {
+    if name.len() <= 253 && name.split('.').all(is_subdomain_part) {
+        Ok(())
+    } else {
+        Err("must be lower-case letters, digits, '-' and '.', at most 253 characters".to_owned())
+    }
+}
+
+fn is_alphanumeric(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+fn label_start(text: &str) -> bool {
+    text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase())
+        && text.bytes().all(|byte| is_alphanumeric(byte) || byte == b'-')
+}
+
+fn is_subdomain_part(text: &str) -> bool {
+    let edges = [text.bytes().next(), text.bytes().next_back()];
+    edges.into_iter().all(|edge| edge.is_some_and(is_alphanumeric))
+        && text.bytes().all(|byte| is_alphanumeric(byte) || byte == b'-')
+}
+
+fn is_label(text: &str) -> bool {
+    text.len() <= 63 && is_subdomain_part(text)
+}

@@ -1,0 +1,98 @@
+//! Status objects.
+
+use serde::{Deserialize, Serialize};
+
+/// Status of an LMCacheEngine or a CacheBlendEngine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "crd", schemars(transform = crate::crd::table(&crate::schema::ENGINE_STATUS)))]
+#[serde(rename_all = "camelCase", default)]
+pub struct EngineStatus {
+    /// `Pending`, `Running`, `Degraded` or `Failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// `metadata.generation` that the workloads were built from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Nodes that should run a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub desired_instances: Option<i32>,
+    /// Servers that are ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_instances: Option<i32>,
+    /// One entry per server Pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoints: Option<Vec<EndpointStatus>>,
+    /// Conditions, one per type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Vec<Condition>>,
+}
+
+/// One server Pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "crd", schemars(transform = crate::crd::table(&crate::schema::ENDPOINT)))]
+#[serde(rename_all = "camelCase", default)]
+pub struct EndpointStatus {
+    /// Node of the Pod.
+    pub node_name: String,
+    /// Address of the node.
+    #[serde(rename = "hostIP")]
+    pub host_ip: String,
+    /// Name of the Pod.
+    pub pod_name: String,
+    /// TCP port of the message queue.
+    pub port: i32,
+    /// TCP port that serves metrics.
+    pub metrics_port: i32,
+    /// Whether the Pod is ready.
+    pub ready: bool,
+}
+
+/// Status of an LMCacheCoordinator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "crd", schemars(transform = crate::crd::table(&crate::schema::COORDINATOR_STATUS)))]
+#[serde(rename_all = "camelCase", default)]
+pub struct CoordinatorStatus {
+    /// `Pending`, `Running`, `Degraded` or `Failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// `metadata.generation` that the workloads were built from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Replicas of the Deployment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    /// Replicas that are ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_replicas: Option<i32>,
+    /// Base URL that engines use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// Conditions, one per type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Vec<Condition>>,
+}
+
+/// A condition as Kubernetes writes it (`metav1.Condition`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "crd", schemars(transform = crate::crd::table(&crate::schema::CONDITION)))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Condition {
+    /// What the condition is about, in CamelCase.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Generation that the condition was computed from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// When `status` last changed, RFC 3339 in UTC.
+    pub last_transition_time: String,
+    /// One CamelCase word for programs.
+    pub reason: String,
+    /// A sentence for people, possibly empty.
+    pub message: String,
+}

@@ -1,0 +1,464 @@
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::validate;
+use crate::{FaultKind, Kind};
+use FaultKind::{Duplicate, Forbidden, Invalid, NotSupported, Required, TypeInvalid};
+
+/// A valid object of the kind with members of `spec` replaced.
+fn object(kind: Kind, spec: Value) -> Value {
+    let mut base = match kind {
+        Kind::LMCacheEngine => json!({"l1": {"sizeGB": 60}}),
+        Kind::CacheBlendEngine => {
+            json!({"l1": {"sizeGB": 60}, "injection": {"payloadImage": {"repository": "registry.example.com/blend"}}})
+        }
+        Kind::LMCacheCoordinator => json!({}),
+    };
+    base.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    json!({"metadata": {"name": "cache-a", "namespace": "team-a"}, "spec": base})
+}
+
+fn faults(kind: Kind, spec: Value) -> Vec<(String, FaultKind)> {
+    validate(kind, &object(kind, spec))
+        .into_iter()
+        .map(|fault| (fault.path, fault.kind))
+        .collect()
+}
+
+#[rstest]
+#[case(json!({"l1": {"sizeGB": 0}}), "spec.l1.sizeGB", Invalid)]
+#[case(json!({"l1": {"sizeGB": -1.5}}), "spec.l1.sizeGB", Invalid)]
+#[case(json!({"l1": {}}), "spec.l1.sizeGB", Required)]
+#[case(json!({"l1": null}), "spec.l1", Required)]
+#[case(json!({"l1": {"sizeGB": "60"}}), "spec.l1.sizeGB", TypeInvalid)]
+#[case(json!({"server": {"port": 1023}}), "spec.server.port", Invalid)]
+#[case(json!({"server": {"port": 65536}}), "spec.server.port", Invalid)]
+#[case(json!({"server": {"port": 5555.5}}), "spec.server.port", TypeInvalid)]
+#[case(json!({"server": {"port": 1e30}}), "spec.server.port", Invalid)]
+#[case(json!({"server": {"port": "5555"}}), "spec.server.port", TypeInvalid)]
+#[case(json!({"server": []}), "spec.server", TypeInvalid)]
+#[case(json!({"eviction": {"policy": "noop"}}), "spec.eviction.policy", NotSupported)]
+#[case(json!({"eviction": {"policy": "ARC"}}), "spec.eviction.policy", NotSupported)]
+#[case(json!({"eviction": {"triggerWatermark": 0}}), "spec.eviction.triggerWatermark", Invalid)]
+#[case(json!({"eviction": {"triggerWatermark": 1.01}}), "spec.eviction.triggerWatermark", Invalid)]
+#[case(json!({"eviction": {"evictionRatio": 0}}), "spec.eviction.evictionRatio", Invalid)]
+#[case(json!({"eviction": {"evictionRatio": 2}}), "spec.eviction.evictionRatio", Invalid)]
+#[case(json!({"l2Backend": {}}), "spec.l2Backend", Required)]
+#[case(json!({"l2Backend": {"storePolicy": "skip_l1"}}), "spec.l2Backend", Required)]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 1}, "raw": {"type": "fs"}}}), "spec.l2Backend", Invalid)]
+#[case(json!({"l2Backend": {"resp": {"host": "", "port": 1}}}), "spec.l2Backend.resp.host", Required)]
+#[case(json!({"l2Backend": {"resp": {"port": 1}}}), "spec.l2Backend.resp.host", Required)]
+#[case(json!({"l2Backend": {"resp": {"host": "h"}}}), "spec.l2Backend.resp.port", Required)]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 0}}}), "spec.l2Backend.resp.port", Invalid)]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 65536}}}), "spec.l2Backend.resp.port", Invalid)]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 1, "authSecretRef": {"name": ""}}}}), "spec.l2Backend.resp.authSecretRef.name", Required)]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 1, "authSecretRef": {}}}}), "spec.l2Backend.resp.authSecretRef.name", Required)]
+#[case(json!({"l2Backend": {"resp": "redis"}}), "spec.l2Backend.resp", TypeInvalid)]
+#[case(json!({"l2Backend": {"raw": {"type": ""}}}), "spec.l2Backend.raw.type", Required)]
+#[case(json!({"l2Backend": {"raw": {}}}), "spec.l2Backend.raw.type", Required)]
+#[case(json!({"l2Backend": {"raw": {"type": "fs"}, "serde": {}}}), "spec.l2Backend.serde", Required)]
+#[case(json!({"l2Backend": {"raw": {"type": "fs"}, "serde": {"aesgcm": {"masterKeySecretRef": {}}}}}), "spec.l2Backend.serde.aesgcm.masterKeySecretRef.name", Required)]
+#[case(json!({"l2Backend": {"raw": {"type": "fs"}, "serde": {"aesgcm": {}}}}), "spec.l2Backend.serde.aesgcm.masterKeySecretRef", Required)]
+#[case(json!({"l2Backend": {"raw": {"type": "fs", "config": {"serde": {}}}, "serde": {"aesgcm": {"masterKeySecretRef": {"name": "k"}}}}}), "spec.l2Backend.serde", Invalid)]
+#[case(json!({"l2Backend": {"raw": {"type": "fs"}, "serde": {"aesgcm": {"masterKeySecretRef": {"name": "k"}, "aesBits": 192}}}}), "spec.l2Backend.serde.aesgcm.aesBits", NotSupported)]
+#[case(json!({"coordinator": {}}), "spec.coordinator", Required)]
+#[case(json!({"coordinator": {"ref": {"name": ""}, "url": ""}}), "spec.coordinator", Required)]
+#[case(json!({"coordinator": {"ref": {"name": "fleet"}, "url": "http://fleet"}}), "spec.coordinator", Invalid)]
+#[case(json!({"coordinator": {"url": 5}}), "spec.coordinator.url", TypeInvalid)]
+#[case(json!({"coordinator": {"url": "http://fleet", "heartbeatInterval": 0}}), "spec.coordinator.heartbeatInterval", Invalid)]
+#[case(json!({"coordinator": {"url": "http://fleet", "l2EventFlushInterval": -1}}), "spec.coordinator.l2EventFlushInterval", Invalid)]
+#[case(json!({"gpuVendor": "AMD"}), "spec.gpuVendor", NotSupported)]
+#[case(json!({"logLevel": "info"}), "spec.logLevel", NotSupported)]
+#[case(json!({"hostIPC": "true"}), "spec.hostIPC", TypeInvalid)]
+#[case(json!({"nodeSelector": {"a": true}}), "spec.nodeSelector.a", TypeInvalid)]
+#[case(json!({"podLabels": {"example.com/a": 1}}), "spec.podLabels[example.com/a]", TypeInvalid)]
+#[case(json!({"extraArgs": "--port 1"}), "spec.extraArgs", TypeInvalid)]
+#[case(json!({"extraArgs": ["a", 1]}), "spec.extraArgs[1]", TypeInvalid)]
+#[case(json!({"env": [{"name": "A"}, null]}), "spec.env[1]", TypeInvalid)]
+#[case(json!({"imagePullSecrets": [{"name": 1}]}), "spec.imagePullSecrets[0].name", TypeInvalid)]
+#[case(json!({"terminationGracePeriodSeconds": -1}), "spec.terminationGracePeriodSeconds", Invalid)]
+#[case(json!({"server": {"chunkSize": 0}}), "spec.server.chunkSize", Invalid)]
+#[case(json!({"server": {"maxWorkers": 0}}), "spec.server.maxWorkers", Invalid)]
+#[case(json!({"server": {"httpPort": 80}}), "spec.server.httpPort", Invalid)]
+#[case(json!({"prometheus": {"port": 0}}), "spec.prometheus.port", Invalid)]
+#[case(json!({"prometheus": {"port": 65536}}), "spec.prometheus.port", Invalid)]
+#[case(json!({"prometheus": {"serviceMonitor": {"interval": "soon"}}}), "spec.prometheus.serviceMonitor.interval", Invalid)]
+#[case(json!({"l2Backend": {"raw": {"type": "fs"}, "prefetchMaxInFlight": 0}}), "spec.l2Backend.prefetchMaxInFlight", Invalid)]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 1, "numWorkers": 0}}}), "spec.l2Backend.resp.numWorkers", Invalid)]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 1, "waitSeconds": 0}}}), "spec.l2Backend.resp.waitSeconds", Invalid)]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 1, "authSecretRef": {"name": "Redis_Auth"}}}}), "spec.l2Backend.resp.authSecretRef.name", Invalid)]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 1, "authSecretRef": {"name": "a", "namespace": "a.b"}}}}), "spec.l2Backend.resp.authSecretRef.namespace", Invalid)]
+#[case(json!({"l2Backend": {"raw": {"type": "fs"}, "serde": {"aesgcm": {"masterKeySecretRef": {"name": "-k"}}}}}), "spec.l2Backend.serde.aesgcm.masterKeySecretRef.name", Invalid)]
+#[case(json!({"l2Backend": {"raw": {"type": "fs", "config": {"type": "s3"}}}}), "spec.l2Backend.raw.config.type", Invalid)]
+#[case(json!({"coordinator": {"ref": {"name": "Fleet"}}}), "spec.coordinator.ref.name", Invalid)]
+#[case(json!({"coordinator": {"url": "fleet:9300"}}), "spec.coordinator.url", Invalid)]
+#[case(json!({"pd": {"nixlSideChannelPort": 80}}), "spec.pd.nixlSideChannelPort", Invalid)]
+#[case(json!({"pd": {"enforceHandshakeCompat": "yes"}}), "spec.pd.enforceHandshakeCompat", TypeInvalid)]
+#[case(json!({"injection": {"payloadImage": {}}}), "spec.injection.payloadImage.repository", Required)]
+#[case(json!({"injection": {"payloadImage": {"repository": ""}}}), "spec.injection.payloadImage.repository", Required)]
+#[case(json!({"injection": {"payloadImage": {"repository": "lmcache/vllm-openai", "tag": "v0.5.5"}}}), "spec.injection.payloadImage.repository", Invalid)]
+#[case(json!({"injection": {"payloadImage": {"repository": "docker.io/lmcache/vllm-openai"}}}), "spec.injection.payloadImage.repository", Invalid)]
+#[case(json!({"image": {"repository": ""}}), "spec.image.repository", Invalid)]
+#[case(json!({"image": {"tag": ""}}), "spec.image.tag", Invalid)]
+#[case(json!({"image": {"repository": "a/b:v1"}}), "spec.image.repository", Invalid)]
+#[case(json!({"image": {"tag": "v1 "}}), "spec.image.tag", Invalid)]
+#[case(json!({"image": {"pullPolicy": "always"}}), "spec.image.pullPolicy", NotSupported)]
+#[case(json!({"server": {"release": "newest"}}), "spec.server.release", Invalid)]
+#[case(json!({"connection": {"extraConfig": {"lmcache.mp.host": "x"}}}), "spec.connection.extraConfig[lmcache.mp.host]", Forbidden)]
+#[case(json!({"connection": {"extraConfig": {"cb.check_layer": 2}}}), "spec.connection.extraConfig[cb.check_layer]", Forbidden)]
+#[case(json!({"initContainers": [{"name": "warm"}, {"name": "lmcache"}]}), "spec.initContainers[1].name", Duplicate)]
+#[case(json!({"l2Backend": {"raw": {"type": "fs"}, "serde": {"aesgcm": {"masterKeySecretRef": {"name": "k"}}}}, "volumes": [{"name": "l2-master-key"}]}), "spec.volumes[0].name", Duplicate)]
+#[case(json!({"isolatedIPC": true, "image": {"tag": "v0.5.4-cu129"}}), "spec.isolatedIPC", Invalid)]
+#[case(json!({"isolatedIPC": true, "image": {"tag": "v0.5.6"}, "server": {"release": "0.5.4"}}), "spec.isolatedIPC", Invalid)]
+fn one_fault_of_an_lmcache_engine(#[case] spec: Value, #[case] path: &str, #[case] kind: FaultKind) {
+    assert_eq!(faults(Kind::LMCacheEngine, spec), [(path.to_owned(), kind)]);
+}
+
+#[rstest]
+#[case(json!({}))]
+#[case(json!({"server": {"port": 1024, "httpPort": 65535}}))]
+#[case(json!({"server": {"port": 5555.0}}))]
+#[case(json!({"server": null, "eviction": {}, "prometheus": {}, "image": {}}))]
+#[case(json!({"eviction": {"policy": "noop"}, "l2Backend": {"raw": {"type": "fs"}, "storePolicy": "skip_l1"}}))]
+#[case(json!({"eviction": {"triggerWatermark": 1, "evictionRatio": 1e-9}}))]
+#[case(json!({"l2Backend": {"resp": {"host": "h", "port": 65535, "maxCapacityGB": -1}}}))]
+#[case(json!({"l2Backend": {"raw": {"type": "fs", "config": {"type": "fs", "x": null}}}}))]
+#[case(json!({"l2Backend": {"raw": {"type": "fs"}}, "volumes": [{"name": "l2-master-key"}]}))]
+#[case(json!({"coordinator": {"ref": {"name": "fleet"}, "url": ""}}))]
+#[case(json!({"coordinator": {"ref": {}, "url": "https://[fd00::1]:9300/base"}}))]
+#[case(json!({"injection": {}}))]
+#[case(json!({"injection": {"payloadImage": {"repository": "registry.example.com/lmcache/vllm-openai"}}}))]
+#[case(json!({"image": {"repository": "registry.example.com:5000/kv/server", "tag": format!("v1@sha256:{}", "0".repeat(64))}}))]
+#[case(json!({"image": {"repository": format!("kv/server@sha256:{}", "a".repeat(64))}}))]
+#[case(json!({"connection": {"extraConfig": {"lmcache.mp.mq_timeout": 30}}}))]
+#[case(json!({"initContainers": [{"name": "lmcache-wait"}]}))]
+#[case(json!({"isolatedIPC": true}))]
+#[case(json!({"isolatedIPC": true, "image": {"tag": "v0.5.5"}}))]
+#[case(json!({"isolatedIPC": true, "image": {"tag": "v0.5.4"}, "server": {"release": "0.5.6"}}))]
+#[case(json!({"isolatedIPC": false, "image": {"tag": "v0.5.4"}}))]
+#[case(json!({"unknownField": {"anything": 1}}))]
+#[case(json!({"resourceOverrides": {}}))]
+#[case(json!({"pd": {}}))]
+fn a_valid_lmcache_engine(#[case] spec: Value) {
+    assert_eq!(faults(Kind::LMCacheEngine, spec), []);
+}
+
+#[rstest]
+#[case(json!({"server": {"chunkSize": 128}}), "spec.server.chunkSize", Invalid)]
+#[case(json!({"server": {"chunkSize": 0}}), "spec.server.chunkSize", Invalid)]
+#[case(json!({"blend": {"checkLayer": -1}}), "spec.blend.checkLayer", Invalid)]
+#[case(json!({"blend": {"recompRatio": 0}}), "spec.blend.recompRatio", Invalid)]
+#[case(json!({"blend": {"recompRatio": 1.5}}), "spec.blend.recompRatio", Invalid)]
+#[case(json!({"blend": {"partialBucket": 0}}), "spec.blend.partialBucket", Invalid)]
+#[case(json!({"injection": null}), "spec.injection.payloadImage", Required)]
+#[case(json!({"injection": {}}), "spec.injection.payloadImage", Required)]
+#[case(json!({"injection": "x"}), "spec.injection", TypeInvalid)]
+#[case(json!({"injection": {"payloadImage": {"tag": "v1"}}}), "spec.injection.payloadImage.repository", Required)]
+#[case(json!({"injection": {"payloadImage": {"repository": "lmcache/vllm-openai"}}}), "spec.injection.payloadImage.repository", Invalid)]
+#[case(json!({"injection": {"payloadImage": {"repository": ""}}, "pd": {}}), "spec.injection.payloadImage.repository", Required)]
+#[case(json!({"injection": {"payloadImage": {"repository": "a/b"}, "cudagraph": "full"}}), "spec.injection.cudagraph", NotSupported)]
+#[case(json!({"prometheus": {"port": 8080}}), "spec.prometheus.port", Invalid)]
+#[case(json!({"eviction": {"policy": "noop"}}), "spec.eviction.policy", NotSupported)]
+fn one_fault_of_a_cacheblend_engine(#[case] spec: Value, #[case] path: &str, #[case] kind: FaultKind) {
+    assert_eq!(faults(Kind::CacheBlendEngine, spec), [(path.to_owned(), kind)]);
+}
+
+#[rstest]
+#[case(json!({}))]
+#[case(json!({"injection": null, "pd": {}}))]
+#[case(json!({"blend": {}, "server": {}}))]
+#[case(json!({"blend": {"recompRatio": 1, "checkLayer": 0, "partialBucket": 1}, "server": {"chunkSize": 256}}))]
+// Fields that the kind does not have are pruned by the API server.
+#[case(json!({"isolatedIPC": "x", "hostNetwork": 1, "initContainers": 5}))]
+fn a_valid_cacheblend_engine(#[case] spec: Value) {
+    assert_eq!(faults(Kind::CacheBlendEngine, spec), []);
+}
+
+#[rstest]
+#[case(json!({"port": 0}), "spec.port", Invalid)]
+#[case(json!({"port": 65536}), "spec.port", Invalid)]
+#[case(json!({"replicas": -1}), "spec.replicas", Invalid)]
+#[case(json!({"instanceTimeout": 0}), "spec.instanceTimeout", Invalid)]
+#[case(json!({"healthCheckInterval": -1}), "spec.healthCheckInterval", Invalid)]
+#[case(json!({"evictionCheckInterval": -0.1}), "spec.evictionCheckInterval", Invalid)]
+#[case(json!({"evictionRatio": -0.1}), "spec.evictionRatio", Invalid)]
+#[case(json!({"evictionRatio": 1.1}), "spec.evictionRatio", Invalid)]
+#[case(json!({"triggerWatermark": 0}), "spec.triggerWatermark", Invalid)]
+#[case(json!({"triggerWatermark": 1.1}), "spec.triggerWatermark", Invalid)]
+#[case(json!({"blendChunkSize": 0}), "spec.blendChunkSize", Invalid)]
+#[case(json!({"blendProbeStride": 0}), "spec.blendProbeStride", Invalid)]
+#[case(json!({"release": "newest"}), "spec.release", Invalid)]
+#[case(json!({"image": {"repository": "a b"}}), "spec.image.repository", Invalid)]
+#[case(json!({"prometheus": {"serviceMonitor": {"interval": ""}}}), "spec.prometheus.serviceMonitor.interval", Invalid)]
+#[case(json!({"resourceOverrides": {"limits": {"memory": "64GB"}}}), "spec.resourceOverrides.limits.memory", Invalid)]
+fn one_fault_of_a_coordinator(#[case] spec: Value, #[case] path: &str, #[case] kind: FaultKind) {
+    assert_eq!(faults(Kind::LMCacheCoordinator, spec), [(path.to_owned(), kind)]);
+}
+
+#[rstest]
+#[case(json!({}))]
+#[case(json!({"replicas": 0, "healthCheckInterval": 0, "evictionCheckInterval": 0, "evictionRatio": 0, "triggerWatermark": 1}))]
+#[case(json!({"port": 1, "blendChunkSize": 1, "blendProbeStride": 1, "release": "v0.5.3"}))]
+fn a_valid_coordinator(#[case] spec: Value) {
+    assert_eq!(faults(Kind::LMCacheCoordinator, spec), []);
+}
+
+#[rstest]
+// The default Prometheus port, the default HTTP port.
+#[case(json!({"server": {"port": 9090}}), &["spec.prometheus.port"])]
+#[case(json!({"server": {"port": 8080}}), &["spec.server.httpPort"])]
+#[case(json!({"server": {"port": 9090, "httpPort": 9090}}), &["spec.server.httpPort", "spec.prometheus.port"])]
+#[case(json!({"server": {"httpPort": 9090}}), &["spec.prometheus.port"])]
+#[case(json!({"server": {"port": 9090}, "prometheus": {"enabled": false}}), &[])]
+#[case(json!({"server": {"port": 9090}, "image": {"tag": "v0.4.4"}}), &["spec.prometheus.port"])]
+#[case(json!({"server": {"port": 9090}, "image": {"tag": "v0.4.5"}}), &[])]
+#[case(json!({"server": {"port": 9090, "release": "0.5.0"}}), &[])]
+#[case(json!({"server": {"port": 9090}, "extraArgs": ["--disable-metrics"]}), &[])]
+// What extraArgs say is in effect, and the last one wins.
+#[case(json!({"extraArgs": ["--port", "8080"]}), &["spec.server.httpPort"])]
+#[case(json!({"extraArgs": ["--port=8080"]}), &["spec.server.httpPort"])]
+#[case(json!({"extraArgs": ["--port=8080", "--port", "6000"]}), &[])]
+#[case(json!({"extraArgs": ["--http-port=5555"]}), &["spec.server.httpPort"])]
+#[case(json!({"extraArgs": ["--prometheus-port", "5555"]}), &["spec.prometheus.port"])]
+#[case(json!({"server": {"port": 8080}, "extraArgs": ["--http-port", "6000"]}), &[])]
+#[case(json!({"extraArgs": ["--port"]}), &[])]
+#[case(json!({"extraArgs": ["--port", "x", "--ports", "8080", "--port-x=8080"]}), &[])]
+#[case(json!({"pd": {}, "server": {"port": 5558}}), &["spec.pd.nixlSideChannelPort"])]
+#[case(json!({"pd": {"nixlSideChannelPort": 8080}}), &["spec.pd.nixlSideChannelPort"])]
+fn colliding_ports(#[case] spec: Value, #[case] paths: &[&str]) {
+    let expected: Vec<_> = paths.iter().map(|path| ((*path).to_owned(), Invalid)).collect();
+    assert_eq!(faults(Kind::LMCacheEngine, spec), expected);
+}
+
+#[test]
+fn a_collision_names_both_ports_and_where_they_come_from() {
+    let spec = json!({"extraArgs": ["-v", "--port", "8080"]});
+    let found = validate(Kind::LMCacheEngine, &object(Kind::LMCacheEngine, spec));
+    assert_eq!(
+        found[0].to_string(),
+        "spec.server.httpPort: Invalid value: 8080: is the port of spec.server.port (set by spec.extraArgs[1]) too: \
+         spec.server.httpPort (the default) needs one of its own"
+    );
+}
+
+#[rstest]
+#[case(json!({"limits": {"memory": "64GB"}}), "limits.memory", Invalid)]
+#[case(json!({"limits": {"memory": "-1Gi"}}), "limits.memory", Invalid)]
+#[case(json!({"limits": {"nvidia.com/gpu": "one"}}), "limits[nvidia.com/gpu]", Invalid)]
+#[case(json!({"requests": {"cpu": 0.5}}), "requests.cpu", TypeInvalid)]
+#[case(json!({"requests": {"cpu": true}}), "requests.cpu", TypeInvalid)]
+#[case(json!({"requests": "4"}), "requests", TypeInvalid)]
+#[case(json!({"requests": {"memory": "80Gi"}, "limits": {"memory": "70Gi"}}), "requests.memory", Invalid)]
+#[case(json!({"requests": {"cpu": 5}, "limits": {"cpu": "4500m"}}), "requests.cpu", Invalid)]
+fn resources_that_kubernetes_refuses(#[case] overrides: Value, #[case] path: &str, #[case] kind: FaultKind) {
+    let expected = [(format!("spec.resourceOverrides.{path}"), kind)];
+    assert_eq!(
+        faults(Kind::LMCacheEngine, json!({"resourceOverrides": overrides})),
+        expected
+    );
+}
+
+#[rstest]
+#[case(json!({"requests": {"memory": "80Gi"}}))]
+#[case(json!({"requests": {"memory": "2048Mi", "cpu": 4}, "limits": {"memory": "2Gi", "cpu": 4.0}}))]
+#[case(json!({"limits": null, "requests": {"cpu": null}, "claims": [{"name": "gpu"}]}))]
+fn resources_that_kubernetes_takes(#[case] overrides: Value) {
+    assert_eq!(faults(Kind::LMCacheEngine, json!({"resourceOverrides": overrides})), []);
+}
+
+#[rstest]
+#[case("30s", true)]
+#[case("1m30s", true)]
+#[case("1h", true)]
+#[case("1y2w3d4h5m6s7ms", true)]
+#[case("0", true)]
+#[case("0s", true)]
+#[case("", false)]
+#[case("30", false)]
+#[case("30 s", false)]
+#[case("1.5m", false)]
+#[case("30s1m", false)]
+#[case("1m1m", false)]
+#[case("s", false)]
+#[case("-30s", false)]
+#[case("1ms30s", false)]
+fn intervals(#[case] interval: &str, #[case] valid: bool) {
+    let spec = json!({"prometheus": {"serviceMonitor": {"interval": interval}}});
+    assert_eq!(faults(Kind::LMCacheEngine, spec).is_empty(), valid);
+}
+
+#[rstest]
+#[case("http://fleet", true)]
+#[case("HTTPS://fleet.example.com:9300/base?x=1", true)]
+#[case("http://user@fleet:1", true)]
+#[case("http://[fd00::1]", true)]
+#[case("http://", false)]
+#[case("http://:9300", false)]
+#[case("http:///path", false)]
+#[case("ftp://fleet", false)]
+#[case("fleet", false)]
+#[case("http://fleet:0", false)]
+#[case("http://fleet:70000", false)]
+#[case("http://fleet:x", false)]
+#[case("http://fd00::1", false)]
+#[case("http://fd00::1]", false)]
+#[case("http://fl eet", false)]
+fn coordinator_urls(#[case] url: &str, #[case] valid: bool) {
+    assert_eq!(
+        faults(Kind::LMCacheEngine, json!({"coordinator": {"url": url}})).is_empty(),
+        valid,
+        "{url}"
+    );
+}
+
+#[rstest]
+#[case(json!({"name": "cache-a"}), None)]
+#[case(json!({"generateName": "cache-"}), None)]
+#[case(json!({"name": "", "generateName": "cache-"}), None)]
+#[case(json!({"name": "a".repeat(55)}), None)]
+#[case(json!({"name": "a".repeat(56)}), Some("metadata.name"))]
+#[case(json!({"name": "0-cache"}), Some("metadata.name"))]
+#[case(json!({"name": "cache.a"}), Some("metadata.name"))]
+#[case(json!({"name": "cache-"}), Some("metadata.name"))]
+#[case(json!({"generateName": "a".repeat(50)}), None)]
+#[case(json!({"generateName": "a".repeat(51)}), Some("metadata.generateName"))]
+#[case(json!({"generateName": "0-"}), Some("metadata.generateName"))]
+fn names(#[case] metadata: Value, #[case] path: Option<&str>) {
+    for kind in Kind::ALL {
+        let mut object = object(kind, json!({}));
+        object["metadata"] = metadata.clone();
+        let found: Vec<_> = validate(kind, &object)
+            .into_iter()
+            .map(|fault| (fault.path, fault.kind))
+            .collect();
+        let expected: Vec<_> = path.iter().map(|path| ((*path).to_owned(), Invalid)).collect();
+        assert_eq!(found, expected, "{kind}");
+    }
+}
+
+#[test]
+fn a_name_must_be_given() {
+    let object = json!({"spec": {"l1": {"sizeGB": 1}}});
+    let found = validate(Kind::LMCacheEngine, &object);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].path.as_str(), found[0].kind), ("metadata.name", Required));
+}
+
+#[rstest]
+#[case(json!(null))]
+#[case(json!([]))]
+#[case(json!({"metadata": {"name": "a"}}))]
+#[case(json!({"metadata": {"name": "a"}, "spec": null}))]
+#[case(json!({"metadata": {"name": "a"}, "spec": "x"}))]
+fn an_unreadable_spec_is_one_fault(#[case] object: Value) {
+    for kind in Kind::ALL {
+        let found = validate(kind, &object);
+        assert_eq!(
+            found.iter().filter(|fault| fault.path.starts_with("spec")).count(),
+            1,
+            "{kind}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn faults_come_in_the_go_operators_order() {
+    let spec = json!({
+        "coordinator": {"l2EventFlushInterval": -0.5, "heartbeatInterval": 0, "url": "http://a", "ref": {"name": "b"}},
+        "l2Backend": {"raw": {"type": ""}, "resp": {"authSecretRef": {"name": ""}, "port": 0, "host": ""}},
+        "server": {"port": 80},
+        "eviction": {"evictionRatio": 1.5, "triggerWatermark": 0, "policy": "FIFO"},
+        "l1": {"sizeGB": 0},
+        "prometheus": {"port": 0},
+    });
+    let paths: Vec<_> = faults(Kind::LMCacheEngine, spec)
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "spec.l1.sizeGB",
+            "spec.eviction.policy",
+            "spec.eviction.triggerWatermark",
+            "spec.eviction.evictionRatio",
+            "spec.server.port",
+            "spec.l2Backend",
+            "spec.l2Backend.resp.host",
+            "spec.l2Backend.resp.port",
+            "spec.l2Backend.resp.authSecretRef.name",
+            "spec.l2Backend.raw.type",
+            "spec.coordinator",
+            "spec.coordinator.heartbeatInterval",
+            "spec.coordinator.l2EventFlushInterval",
+            "spec.prometheus.port",
+        ]
+    );
+}
+
+#[test]
+fn a_cacheblend_engine_has_its_sections_in_the_middle() {
+    let spec = json!({
+        "l1": {"sizeGB": -3}, "server": {"port": 1000, "chunkSize": 64}, "blend": {"recompRatio": 7, "checkLayer": -2},
+        "injection": null, "coordinator": {}, "l2Backend": {}, "eviction": {"evictionRatio": -1},
+    });
+    let paths: Vec<_> = faults(Kind::CacheBlendEngine, spec)
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "spec.l1.sizeGB",
+            "spec.eviction.evictionRatio",
+            "spec.server.port",
+            "spec.server.chunkSize",
+            "spec.blend.checkLayer",
+            "spec.blend.recompRatio",
+            "spec.injection.payloadImage",
+            "spec.l2Backend",
+            "spec.coordinator",
+        ]
+    );
+}
+
+/// What was wrong before may stay on an update, so the same value at the same path must give the same fault, and
+/// another value another one.
+#[rstest]
+#[case(json!({"l1": {"sizeGB": -1}}), json!({"l1": {"sizeGB": -2}}))]
+#[case(json!({"gpuVendor": "AMD"}), json!({"gpuVendor": "Amd"}))]
+#[case(json!({"image": {"tag": "a b"}}), json!({"image": {"tag": "a c"}}))]
+#[case(json!({"image": {"tag": format!("{}!", "a".repeat(300))}}), json!({"image": {"tag": format!("{}?", "a".repeat(300))}}))]
+#[case(json!({"server": {"port": {"a": 1}}}), json!({"server": {"port": {"a": 2}}}))]
+#[case(json!({"resourceOverrides": {"limits": {"cpu": "x"}}}), json!({"resourceOverrides": {"limits": {"cpu": "y"}}}))]
+#[case(json!({"connection": {"extraConfig": {"lmcache.mp.port": 1}}}), json!({"connection": {"extraConfig": {"lmcache.mp.port": 2}}}))]
+#[case(json!({"server": {"port": 9090}}), json!({"server": {"port": 9191}, "prometheus": {"port": 9191}}))]
+fn equal_faults_are_equal_values(#[case] left: Value, #[case] right: Value) {
+    let of = |spec: &Value| validate(Kind::LMCacheEngine, &object(Kind::LMCacheEngine, spec.clone()));
+    assert_eq!(of(&left), of(&left));
+    let (left, right) = (of(&left), of(&right));
+    assert_eq!((left.len(), right.len()), (1, 1));
+    assert_eq!(left[0].path, right[0].path);
+    assert_ne!(left[0], right[0]);
+}
+
+#[rstest]
+#[case(json!({"l1": {"sizeGB": -1}}), "spec.l1.sizeGB: Invalid value: -1: must be greater than 0")]
+#[case(json!({"l1": {"sizeGB": -1e-7}}), "spec.l1.sizeGB: Invalid value: -1e-07: must be greater than 0")]
+#[case(json!({"server": {"port": 80}}), "spec.server.port: Invalid value: 80: must be in [1024, 65535]")]
+#[case(json!({"logLevel": "info"}), r#"spec.logLevel: Unsupported value: "info": supported values: "DEBUG", "INFO", "WARNING", "ERROR""#)]
+#[case(json!({"l2Backend": {}}), "spec.l2Backend: Required value: exactly one of resp or raw must be set")]
+#[case(json!({"hostIPC": "yes"}), r#"spec.hostIPC: Invalid value: "yes": must be true or false"#)]
+fn faults_read_like_those_of_kubernetes(#[case] spec: Value, #[case] text: &str) {
+    let found = validate(Kind::LMCacheEngine, &object(Kind::LMCacheEngine, spec));
+    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [text]);
+}
+
+/// What follows from an unreadable value is not reported beside it.
+#[test]
+fn an_unreadable_backend_is_not_called_missing() {
+    assert_eq!(
+        faults(Kind::LMCacheEngine, json!({"l2Backend": {"raw": 5}})),
+        [("spec.l2Backend.raw".to_owned(), TypeInvalid)]
+    );
+}

@@ -1,0 +1,74 @@
+//! Which images the platform allows.
+
+use super::Settings;
+use lmcache_api::{FaultKind, FieldError, ImageSpec, Kind, decode, image_refs};
+use serde_json::Value;
+
+/// The faults of images that the settings forbid.
+pub(super) fn faults(kind: Kind, object: &Value, settings: &Settings) -> Vec<FieldError> {
+    if settings.allowed_repositories.is_none() && !settings.require_pinned_images {
+        return Vec::new();
+    }
+    let mut faults = Vec::new();
+    for (path, repository, tag) in image_refs(&decode(kind, object).object) {
+        let name = repository.split('@').next().unwrap_or_default();
+        if let Some(allowed) = &settings.allowed_repositories
+            && !allowed.iter().any(|entry| allows(entry, name))
+        {
+            faults.push(FieldError {
+                path: format!("{path}.repository"),
+                kind: FaultKind::Forbidden,
+                detail: format!(
+                    "\"{name}\" is not allowed here; allowed repositories: {}",
+                    allowed.join(", ")
+                ),
+            });
+        }
+        let image = ImageSpec {
+            repository: Some(repository),
+            tag,
+            ..ImageSpec::default()
+        };
+        if settings.require_pinned_images && image.is_floating() {
+            faults.push(FieldError {
+                path: format!("{path}.tag"),
+                kind: FaultKind::Forbidden,
+                detail: format!(
+                    "\"{}\" can move to another image; give a version tag or a digest",
+                    image.tag.as_deref().unwrap_or_default()
+                ),
+            });
+        }
+    }
+    faults
+}
+
+/// Does an entry of `allowedRepositories` cover a repository? `ghcr.io/acme/*` covers everything below it.
+fn allows(entry: &str, repository: &str) -> bool {
+    match entry.strip_suffix("/*") {
+        Some(prefix) => repository
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.starts_with('/') && rest.len() > 1),
+        None => entry == repository || entry == "*",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::allows;
+
+    #[test]
+    fn exact_names_and_prefixes() {
+        for (entry, repository, expected) in [
+            ("ghcr.io/acme/kv", "ghcr.io/acme/kv", true),
+            ("ghcr.io/acme/kv", "ghcr.io/acme/kv2", false),
+            ("ghcr.io/acme/*", "ghcr.io/acme/kv", true),
+            ("ghcr.io/acme/*", "ghcr.io/acme/a/b", true),
+            ("ghcr.io/acme/*", "ghcr.io/acmes/kv", false),
+            ("ghcr.io/acme/*", "ghcr.io/acme/", false),
+            ("*", "anything", true),
+        ] {
+            assert_eq!(allows(entry, repository), expected, "{entry} {repository}");
+        }
+    }
+}

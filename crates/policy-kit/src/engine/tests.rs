@@ -1,0 +1,114 @@
+use super::*;
+use crate::cluster::{Lookup, Query};
+use serde_json::json;
+use std::cell::Cell;
+
+/// A cluster in which every look-up has the same answer.
+struct Always(Lookup, Cell<usize>);
+
+impl Cluster for Always {
+    fn get(&self, _: &Query<'_>) -> Lookup {
+        self.1.set(self.1.get() + 1);
+        self.0.clone()
+    }
+}
+
+fn always(answer: Lookup) -> Always {
+    Always(answer, Cell::new(0))
+}
+
+fn engine(size: f64) -> Value {
+    json!({"metadata": {"name": "kv-pool", "namespace": "serving"}, "spec": {"l1": {"sizeGB": size}}})
+}
+
+fn paths(object: &Value, change: Change<'_>, answer: Lookup) -> Vec<String> {
+    let verdict = decide(
+        Kind::LMCacheEngine,
+        object,
+        change,
+        Some("serving"),
+        &Settings::default(),
+        &always(answer),
+    );
+    verdict.faults.into_iter().map(|fault| fault.path).collect()
+}
+
+#[test]
+fn a_clash_of_names_is_refused_only_when_it_was_seen() {
+    let good = engine(60.0);
+    assert_eq!(
+        paths(&good, Change::Create, Lookup::Found(json!({}))),
+        ["metadata.name"]
+    );
+    for answer in [
+        Lookup::NotFound,
+        Lookup::NotServed,
+        Lookup::Unavailable("no grant".into()),
+    ] {
+        assert!(paths(&good, Change::Create, answer).is_empty());
+    }
+    assert!(paths(&good, Change::Update(Some(&good)), Lookup::Found(json!({}))).is_empty());
+}
+
+#[test]
+fn a_generated_name_is_not_looked_up() {
+    let cluster = always(Lookup::Found(json!({})));
+    let object = json!({"metadata": {"generateName": "kv-"}, "spec": {"l1": {"sizeGB": 1}}});
+    decide(
+        Kind::LMCacheEngine,
+        &object,
+        Change::Create,
+        None,
+        &Settings::default(),
+        &cluster,
+    );
+    assert_eq!(cluster.1.get(), 0);
+}
+
+#[test]
+fn only_new_faults_of_a_change_count() {
+    let (bad, worse, good) = (engine(-1.0), engine(-2.0), engine(60.0));
+    let old = |old| Change::Update(Some(old));
+    assert!(paths(&bad, old(&bad), Lookup::NotFound).is_empty());
+    assert_eq!(paths(&worse, old(&bad), Lookup::NotFound), ["spec.l1.sizeGB"]);
+    assert_eq!(paths(&bad, old(&good), Lookup::NotFound), ["spec.l1.sizeGB"]);
+    assert_eq!(paths(&bad, Change::Update(None), Lookup::NotFound), ["spec.l1.sizeGB"]);
+}
+
+#[test]
+fn an_object_that_is_being_deleted_passes() {
+    let mut object = engine(-1.0);
+    object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert!(paths(&object, Change::Update(Some(&engine(60.0))), Lookup::NotFound).is_empty());
+}
+
+#[test]
+fn images_outside_the_platforms_list() {
+    let mut object = engine(60.0);
+    object["spec"]["image"] = json!({"repository": "ghcr.io/acme/kv", "tag": "nightly"});
+    object["spec"]["injection"] = json!({"payloadImage": {"repository": "quay.io/x/payload", "tag": "v0.5.6"}});
+    let settings = Settings::read(r#"{"allowedRepositories":["ghcr.io/acme/*"],"requirePinnedImages":true}"#).unwrap();
+    let verdict = decide(
+        Kind::LMCacheEngine,
+        &object,
+        Change::Create,
+        None,
+        &settings,
+        &always(Lookup::NotFound),
+    );
+    let paths: Vec<&str> = verdict.faults.iter().map(|fault| fault.path.as_str()).collect();
+    assert_eq!(paths, ["spec.image.tag", "spec.injection.payloadImage.repository"]);
+    assert!(message(&verdict.faults).contains("allowed repositories: ghcr.io/acme/*"));
+}
+
+#[test]
+fn settings_are_read_strictly() {
+    let error = Settings::read(r#"{"allowedRepositories":"a","requirePinnedImages":1,"pinned":true}"#).unwrap_err();
+    for text in [
+        "allowedRepositories: expected a list",
+        "requirePinnedImages: expected true or false",
+        "pinned: unknown",
+    ] {
+        assert!(error.contains(text), "{error}");
+    }
+}

@@ -1,0 +1,255 @@
+//! Which releases work together.
+//!
+//! Read from the wheels on PyPI on 2026-11-29: lmcache 0.4.1 to 0.5.6, vLLM 0.11.0 to 0.33.0. What is not known is not
+//! guessed: without two known releases there is no verdict, and releases newer than the tables are let through.
+
+use super::outcome::{Skip, SkipReason};
+use super::settings::Strictness;
+use crate::keys::{CLIENT_RELEASE, VLLM_RELEASE};
+use crate::text::quoted;
+use lmcache_api::{EngineSpec, IpcMode, Release, server_release};
+use pod_edit::args::{BLOCK_SIZE, CommandLine, FlagUse};
+use pod_edit::metadata;
+use serde_json::Value;
+
+const fn release(major: u32, minor: u32, patch: u32) -> Release {
+    Release { major, minor, patch }
+}
+
+/// First client that knows `lmcache.mp.isolated_ipc`.
+const ISOLATED_IPC_FROM: Release = release(0, 5, 5);
+/// Newest releases that were read.
+const NEWEST_LMCACHE: Release = release(0, 5, 6);
+const NEWEST_VLLM: Release = release(0, 33, 0);
+/// Tokens per chunk where the engine does not say.
+const DEFAULT_CHUNK_SIZE: i64 = 256;
+
+/// First release of each group whose client and server understand each other: the numbers of the requests changed at
+/// each of them, and nothing negotiates a version.
+const WIRE_GROUPS: [Release; 10] = [
+    release(0, 4, 1),
+    release(0, 4, 2),
+    release(0, 4, 3),
+    release(0, 4, 4),
+    release(0, 4, 5),
+    release(0, 4, 6),
+    release(0, 4, 7),
+    release(0, 5, 0),
+    release(0, 5, 3),
+    release(0, 5, 5),
+];
+
+/// The releases at work in one Pod, as far as they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Releases {
+    pub vllm: Option<Release>,
+    pub client: Option<Release>,
+    pub server: Option<Release>,
+}
+
+impl Releases {
+    /// Reads releases from annotations of the Pod, which win, and from image tags.
+    pub fn read(pod: &Value, target: &Value, engine: Option<&dyn EngineSpec>, warnings: &mut Vec<String>) -> Self {
+        let image = target.get("image").and_then(Value::as_str).unwrap_or_default();
+        let mut annotated = |key: &str| {
+            let text = metadata::annotation(pod, key)?.trim();
+            let found = Release::from_tag(text);
+            if found.is_none() {
+                warnings.push(format!(
+                    "{key} is {}, which is no release: ignored; write it like 0.5.6",
+                    quoted(text)
+                ));
+            }
+            found
+        };
+        let client = annotated(CLIENT_RELEASE)
+            .or_else(|| {
+                engine
+                    .and_then(EngineSpec::payload_image)
+                    .and_then(|payload| payload.tag.as_deref())
+                    .and_then(Release::from_tag)
+            })
+            .or_else(|| tag_release(image, "lmcache/vllm-openai"));
+        Self {
+            vllm: annotated(VLLM_RELEASE).or_else(|| tag_release(image, "vllm/vllm-openai")),
+            client,
+            server: engine.and_then(server_release),
+        }
+    }
+}
+
+/// A verdict of harm, or only a doubt.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    Doubt(String),
+    Bad(SkipReason, String),
+}
+
+/// Judges a Pod. Harm is a reason to skip, unless the setting says to warn or not to look.
+pub(super) fn check(
+    releases: &Releases,
+    ipc_mode: IpcMode,
+    line: &CommandLine<'_>,
+    engine: Option<&dyn EngineSpec>,
+    setting: Strictness,
+    warnings: &mut Vec<String>,
+) -> Result<(), Skip> {
+    if setting == Strictness::Off {
+        return Ok(());
+    }
+    for verdict in [
+        connector(releases),
+        isolation(releases, ipc_mode),
+        skew(releases),
+        blocks(line, engine),
+    ] {
+        match verdict {
+            Verdict::Fine => {}
+            Verdict::Doubt(text) => warnings.push(text),
+            Verdict::Bad(reason, text) if setting == Strictness::Skip => {
+                return Err(Skip::new(reason, format!("{text}: not wired")));
+            }
+            Verdict::Bad(_, text) => warnings.push(text),
+        }
+    }
+    Ok(())
+}
+
+/// Does the connector load in this vLLM, and is it LMCache's own?
+fn connector(releases: &Releases) -> Verdict {
+    let Some(vllm) = releases.vllm else {
+        return Verdict::Fine;
+    };
+    let bad = |text: String| Verdict::Bad(SkipReason::EngineImageIncompatible, text);
+    if vllm < release(0, 11, 0) || vllm > NEWEST_VLLM {
+        return Verdict::Fine;
+    }
+    if vllm < release(0, 17, 0) {
+        return bad(format!(
+            "no LMCache release works with vLLM {vllm}; use vLLM 0.22.0 or newer"
+        ));
+    }
+    let client = releases.client;
+    if vllm < release(0, 20, 0) {
+        return match client {
+            Some(client) if client >= release(0, 5, 0) => bad(format!(
+                "vLLM {vllm} runs its own connector, which cannot use LMCache {client}; use vLLM 0.22.0 or newer"
+            )),
+            Some(client) if client <= release(0, 4, 1) && vllm >= release(0, 18, 0) => bad(format!(
+                "vLLM {vllm} runs its own connector, which cannot use LMCache {client}; use LMCache 0.4.2 to 0.4.7"
+            )),
+            _ => Verdict::Doubt(format!(
+                "vLLM {vllm} runs its own LMCacheMPConnector whatever is injected: only LMCache 0.4.2 to 0.4.7 works, with host and port alone"
+            )),
+        };
+    }
+    let Some(client) = client.filter(|client| *client <= NEWEST_LMCACHE) else {
+        return Verdict::Fine;
+    };
+    if client < release(0, 4, 5) {
+        return bad(format!(
+            "LMCache {client} has no connector for vLLM {vllm}; use LMCache 0.4.5 or newer"
+        ));
+    }
+    if vllm < release(0, 22, 0) && client >= release(0, 4, 7) {
+        return bad(format!(
+            "LMCache {client} does not load in vLLM {vllm}; use vLLM 0.22.0 or newer"
+        ));
+    }
+    if vllm >= release(0, 29, 0) && client < release(0, 5, 5) {
+        return Verdict::Doubt(format!(
+            "LMCache {client} cannot read the KV layout of vLLM {vllm}; use LMCache 0.5.5 or newer"
+        ));
+    }
+    Verdict::Fine
+}
+
+/// Can the client do without shared host memory?
+fn isolation(releases: &Releases, ipc_mode: IpcMode) -> Verdict {
+    if ipc_mode != IpcMode::Isolated {
+        return Verdict::Fine;
+    }
+    let own_connector = |vllm: Release| vllm >= release(0, 17, 0) && vllm < release(0, 20, 0);
+    match releases {
+        Releases { vllm: Some(vllm), .. } if own_connector(*vllm) => Verdict::Bad(
+            SkipReason::EngineImageIncompatible,
+            format!("the engine isolates IPC, which the connector of vLLM {vllm} cannot; use vLLM 0.22.0 or newer"),
+        ),
+        Releases {
+            client: Some(client), ..
+        } if *client < ISOLATED_IPC_FROM => Verdict::Bad(
+            SkipReason::EngineImageIncompatible,
+            format!("the engine isolates IPC, which LMCache {client} cannot; use LMCache {ISOLATED_IPC_FROM} or newer"),
+        ),
+        _ => Verdict::Fine,
+    }
+}
+
+/// Do client and server speak the same protocol?
+fn skew(releases: &Releases) -> Verdict {
+    let group = |release: Release| WIRE_GROUPS.iter().rposition(|first| release >= *first);
+    match (releases.client, releases.server) {
+        (Some(client), Some(server))
+            if client <= NEWEST_LMCACHE && server <= NEWEST_LMCACHE && group(client) != group(server) =>
+        {
+            Verdict::Bad(
+                SkipReason::ClientServerSkew,
+                format!(
+                    "LMCache client {client} does not understand server {server} (the engine would hang or the server lose its cache); use one release for both"
+                ),
+            )
+        }
+        _ => Verdict::Fine,
+    }
+}
+
+/// Does vLLM's block size, where the command line gives it, divide the server's chunk size?
+fn blocks(line: &CommandLine<'_>, engine: Option<&dyn EngineSpec>) -> Verdict {
+    let Some(engine) = engine else { return Verdict::Fine };
+    let chunk = engine
+        .server()
+        .and_then(|server| server.chunk_size)
+        .map_or(DEFAULT_CHUNK_SIZE, i64::from);
+    let Some(FlagUse::Text(text)) = line.effective(&BLOCK_SIZE) else {
+        return Verdict::Fine;
+    };
+    match text.trim().parse::<i64>() {
+        Ok(block) if block > 0 && chunk % block != 0 => Verdict::Bad(
+            SkipReason::BlockSizeMismatch,
+            format!("--block-size {block} does not divide the engine's chunk size {chunk}; use a divisor of {chunk}"),
+        ),
+        _ => Verdict::Fine,
+    }
+}
+
+/// The repository of an image reference: without tag and digest.
+pub(super) fn repository(image: &str) -> &str {
+    split(image).0
+}
+
+/// Repository and tag of an image reference. A digest says nothing about a release.
+fn split(image: &str) -> (&str, Option<&str>) {
+    let image = image.split('@').next().unwrap_or_default();
+    let name_start = image.rfind('/').map_or(0, |slash| slash + 1);
+    match image.get(name_start..).and_then(|name| name.find(':')) {
+        Some(colon) => {
+            let colon = name_start + colon;
+            (image.get(..colon).unwrap_or_default(), image.get(colon + 1..))
+        }
+        None => (image, None),
+    }
+}
+
+/// The release in the tag of an image, if the image is `repository` (in whatever registry).
+fn tag_release(image: &str, repository: &str) -> Option<Release> {
+    let (found, tag) = split(image);
+    let ours = found
+        .strip_suffix(repository)
+        .is_some_and(|registry| registry.is_empty() || registry.ends_with('/'));
+    if ours { tag.and_then(Release::from_tag) } else { None }
+}
+
+#[cfg(test)]
+#[path = "compatibility_tests.rs"]
+mod tests;

@@ -1,0 +1,319 @@
+//! Where the connection JSON of an engine comes from.
+//!
+//! The ConfigMap that the engine controls says what its servers really run, so it comes first. An engine without one (the
+//! controller has not come round yet, or there is none) is rendered by the same function that fills the ConfigMap, so
+//! that a Pod applied together with its engine is wired. Without an engine, a ConfigMap that carries the Go operator's
+//! labels is enough, as it was there.
+
+use super::outcome::{Skip, SkipReason};
+use super::reference::EngineName;
+use crate::cluster::{Cluster, Lookup, Query, remedy};
+use crate::keys::{CONNECTION_SUFFIX, INSTANCE_LABEL, IPC_MODE, OPERATOR_LABELS};
+use lmcache_api::{
+    API_VERSION, EngineRef, EngineSpec, GROUP, IpcMode, Kind, LMCacheEngineSpec, PdRole, connection_config,
+    connection_key, ipc_mode, read,
+};
+use serde_json::Value;
+use std::str::FromStr;
+
+/// Class name of LMCache's multiprocess connector.
+pub(super) const LMCACHE_CONNECTOR: &str = "LMCacheMPConnector";
+/// Class name of CacheBlend's connector.
+const CACHEBLEND_CONNECTOR: &str = "CBKVConnector";
+const ISOLATED_IPC: &str = "lmcache.mp.isolated_ipc";
+
+/// An engine and its connection ConfigMap as the cluster answered, not yet judged.
+#[derive(Debug)]
+pub(super) struct Dereferenced {
+    engine: Option<Value>,
+    config_map: Option<Value>,
+}
+
+/// An engine that exists, as far as it can be read.
+pub(super) struct Engine {
+    kind: Kind,
+    spec: Box<dyn EngineSpec>,
+    uid: Option<String>,
+}
+
+/// The connection of a Pod to its engine.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Value of `--kv-transfer-config`.
+    pub json: String,
+    /// How the servers share memory with their clients.
+    pub ipc_mode: IpcMode,
+}
+
+impl Engine {
+    /// What the engine asks for.
+    pub fn spec(&self) -> &dyn EngineSpec {
+        self.spec.as_ref()
+    }
+}
+
+/// Fetches the engine and its ConfigMap: two questions, both past the host's cache.
+pub(super) fn dereference(cluster: &dyn Cluster, name: &EngineName, kind: Kind) -> Result<Dereferenced, Skip> {
+    let engine = Query {
+        api_version: API_VERSION,
+        kind: kind.as_str(),
+        namespace: Some(&name.namespace),
+        name: &name.name,
+        cached: false,
+        member: Some("spec"),
+    };
+    let config_map_name = format!("{}{CONNECTION_SUFFIX}", name.name);
+    let config_map = Query {
+        api_version: "v1",
+        kind: "ConfigMap",
+        namespace: Some(&name.namespace),
+        name: &config_map_name,
+        cached: false,
+        member: Some("data"),
+    };
+    Ok(Dereferenced {
+        engine: optional(cluster, &engine)?,
+        config_map: optional(cluster, &config_map)?,
+    })
+}
+
+/// The object, `None` where there is none; a look-up that failed is a reason to skip.
+pub(super) fn optional(cluster: &dyn Cluster, query: &Query<'_>) -> Result<Option<Value>, Skip> {
+    match cluster.get(query) {
+        Lookup::Found(object) => Ok(Some(object)),
+        Lookup::NotFound | Lookup::NotServed => Ok(None),
+        Lookup::Unavailable(text) => Err(Skip::new(
+            SkipReason::LookupUnavailable,
+            format!(
+                "could not read {} {}: not wired; {}",
+                query.kind,
+                query.name,
+                remedy(&text)
+            ),
+        )),
+    }
+}
+
+impl Dereferenced {
+    /// The engine, if it exists. What cannot be read is left out: a broken member elsewhere must not keep a Pod from its
+    /// engine.
+    pub fn engine(&self) -> Option<Engine> {
+        let mut object = read::<LMCacheEngineSpec>(self.engine.as_ref()?);
+        object.spec.set_defaults();
+        let uid = object.metadata.uid.filter(|uid| !uid.is_empty());
+        Some(Engine {
+            kind: Kind::LMCacheEngine,
+            spec: Box::new(object.spec),
+            uid,
+        })
+    }
+
+    /// Refuses a ConfigMap that belongs to the other system, and a name behind which there is nothing.
+    pub fn check(&self, engine: Option<&Engine>, name: &EngineName, kind: Kind) -> Result<(), Skip> {
+        let Some(config_map) = &self.config_map else {
+            return match engine {
+                Some(_) => Ok(()),
+                None => Err(not_found(name, kind)),
+            };
+        };
+        if let Some(other) = foreign_kind(config_map, engine, kind) {
+            return Err(Skip::new(
+                SkipReason::EngineKindMismatch,
+                format!(
+                    "{}{CONNECTION_SUFFIX} belongs to a {other}, not to a {}: not wired; use the opt-in keys of that kind",
+                    name.name,
+                    kind.as_str()
+                ),
+            ));
+        }
+        if engine.is_none() && !has_operator_labels(config_map, &name.name) {
+            return Err(not_found(name, kind));
+        }
+        Ok(())
+    }
+
+    /// The connection for a Pod of the given role. Warnings say where the ConfigMap had to be passed over.
+    pub fn connection(
+        &self,
+        engine: Option<&Engine>,
+        name: &EngineName,
+        role: Option<PdRole>,
+        defaults: &Defaults<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Connection, Skip> {
+        let spec = engine.map(Engine::spec);
+        let stated = spec.map_or(defaults.ipc_mode, |spec| ipc_mode(spec, defaults.ipc_mode));
+        let controlled = self.config_map.as_ref().filter(|config_map| match engine {
+            Some(engine) => controller(config_map).is_some_and(|owner| owner.is(engine)),
+            None => true,
+        });
+        if let Some(config_map) = controlled {
+            match usable(config_map, connection_key(role)) {
+                Ok((text, json)) => {
+                    let ipc_mode = served_ipc_mode(config_map, &json, stated);
+                    return Ok(Connection {
+                        json: text.to_owned(),
+                        ipc_mode,
+                    });
+                }
+                Err(fault) if spec.is_none() => {
+                    return Err(Skip::new(
+                        SkipReason::ConnectionConfigInvalid,
+                        format!(
+                            "ConfigMap {}{CONNECTION_SUFFIX} {fault} and there is no engine {}: not wired; create the engine",
+                            name.name, name.name
+                        ),
+                    ));
+                }
+                Err(fault) => warnings.push(format!(
+                    "ConfigMap {}{CONNECTION_SUFFIX} {fault}: the connection was rendered from the engine instead",
+                    name.name
+                )),
+            }
+        }
+        let Some(spec) = spec else {
+            return Err(not_found(name, Kind::LMCacheEngine));
+        };
+        let engine = EngineRef {
+            name: &name.name,
+            namespace: &name.namespace,
+            spec,
+        };
+        let rendered = connection_config(&engine, stated, defaults.cluster_domain);
+        let json = rendered.for_role(role).unwrap_or(&rendered.plain).to_owned();
+        Ok(Connection { json, ipc_mode: stated })
+    }
+}
+
+/// What holds for engines that do not say otherwise.
+#[derive(Debug)]
+pub(super) struct Defaults<'a> {
+    /// Setting `ipcDefault`.
+    pub ipc_mode: IpcMode,
+    /// Setting `clusterDomain`.
+    pub cluster_domain: &'a str,
+}
+
+fn not_found(name: &EngineName, kind: Kind) -> Skip {
+    Skip::new(
+        SkipReason::EngineNotFound,
+        format!(
+            "{} {name} does not exist: not wired; create it first, then recreate the Pod",
+            kind.as_str()
+        ),
+    )
+}
+
+/// The owner that controls an object.
+struct Controller<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    uid: &'a str,
+}
+
+impl Controller<'_> {
+    fn is(&self, engine: &Engine) -> bool {
+        self.kind == engine.kind.as_str() && engine.uid.as_deref() == Some(self.uid)
+    }
+}
+
+fn controller(object: &Value) -> Option<Controller<'_>> {
+    let owners = object.pointer("/metadata/ownerReferences")?.as_array()?;
+    owners
+        .iter()
+        .find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true))
+        .map(|owner| Controller {
+            api_version: member(owner, "apiVersion"),
+            kind: member(owner, "kind"),
+            uid: member(owner, "uid"),
+        })
+}
+
+fn member<'a>(object: &'a Value, key: &str) -> &'a str {
+    object.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The other kind that a ConfigMap belongs to, if it does.
+///
+/// A controller of our own group decides. One of any other group decides only where no engine stands behind the name:
+/// a stranger's ConfigMap of our name is no reason to keep a Pod from an engine that exists.
+fn foreign_kind(config_map: &Value, engine: Option<&Engine>, kind: Kind) -> Option<String> {
+    if let Some(owner) = controller(config_map) {
+        let own_group = owner.api_version.split('/').next() == Some(GROUP);
+        if owner.kind != kind.as_str() && (own_group || engine.is_none()) {
+            return Some(owner.kind.to_owned());
+        }
+    }
+    let other = match kind {
+        Kind::CacheBlendEngine => (LMCACHE_CONNECTOR, Kind::LMCacheEngine),
+        _ => (CACHEBLEND_CONNECTOR, Kind::CacheBlendEngine),
+    };
+    let text = data(config_map, connection_key(None))?;
+    let json: Value = serde_json::from_str(text).ok()?;
+    names_connector(&json, other.0).then(|| other.1.as_str().to_owned())
+}
+
+fn has_operator_labels(config_map: &Value, name: &str) -> bool {
+    let label = |key: &str| {
+        config_map
+            .pointer("/metadata/labels")
+            .and_then(|labels| labels.get(key))
+            .and_then(Value::as_str)
+    };
+    OPERATOR_LABELS.iter().all(|(key, value)| label(key) == Some(value)) && label(INSTANCE_LABEL) == Some(name)
+}
+
+fn data<'a>(config_map: &'a Value, key: &str) -> Option<&'a str> {
+    config_map.get("data")?.get(key)?.as_str()
+}
+
+/// The connection text of a ConfigMap, or in a few words what is wrong with it.
+fn usable<'a>(config_map: &'a Value, key: &str) -> Result<(&'a str, Value), String> {
+    let text = data(config_map, key).ok_or_else(|| format!("has no key {key}"))?;
+    let json: Value = serde_json::from_str(text).map_err(|_| format!("holds no JSON under {key}"))?;
+    if names_connector(&json, LMCACHE_CONNECTOR) {
+        Ok((text, json))
+    } else {
+        Err(format!("names no {LMCACHE_CONNECTOR} under {key}"))
+    }
+}
+
+/// Does a connection JSON use the connector `class`, alone or as a child of a `MultiConnector`?
+pub(super) fn names_connector(json: &Value, class: &str) -> bool {
+    if json.get("kv_connector").and_then(Value::as_str) == Some(class) {
+        return true;
+    }
+    json.pointer("/kv_connector_extra_config/connectors")
+        .and_then(Value::as_array)
+        .is_some_and(|children| children.iter().any(|child| names_connector(child, class)))
+}
+
+/// The mode that the servers behind a ConfigMap run with.
+///
+/// Its annotation says so. ConfigMaps of the Go operator have none, but its newer versions write the isolated mode into
+/// the JSON, and only there: without it the servers share the host's memory, whatever the engine would get today.
+fn served_ipc_mode(config_map: &Value, json: &Value, stated: IpcMode) -> IpcMode {
+    let annotation = config_map
+        .pointer("/metadata/annotations")
+        .and_then(|annotations| annotations.get(IPC_MODE));
+    if let Some(mode) = annotation
+        .and_then(Value::as_str)
+        .and_then(|word| IpcMode::from_str(word).ok())
+    {
+        return mode;
+    }
+    match (isolated(json), stated) {
+        (true, _) => IpcMode::Isolated,
+        (false, IpcMode::Isolated) => IpcMode::HostIPC,
+        (false, stated) => stated,
+    }
+}
+
+fn isolated(json: &Value) -> bool {
+    let own = json.get("kv_connector_extra_config");
+    own.and_then(|extra| extra.get(ISOLATED_IPC)).and_then(Value::as_bool) == Some(true)
+        || own
+            .and_then(|extra| extra.get("connectors"))
+            .and_then(Value::as_array)
+            .is_some_and(|children| children.iter().any(isolated))
+}

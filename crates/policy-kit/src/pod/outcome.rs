@@ -1,0 +1,124 @@
+//! What became of a Pod, in the words that stand on it.
+
+use pod_edit::Plan;
+
+/// Why a Pod was not wired. The text stands in the skip-reason annotation and is part of the contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SkipReason {
+    /// The opt-in label without the engine annotation.
+    EngineAnnotationMissing,
+    /// The Pod asked for both systems.
+    CacheblendTakesPrecedence,
+    /// The engine annotation holds no name.
+    EngineReferenceInvalid,
+    /// The engine is in a namespace that the Pod may not use.
+    CrossNamespaceForbidden,
+    /// Neither the engine nor its connection ConfigMap exists.
+    EngineNotFound,
+    /// The name belongs to an engine of the other kind.
+    EngineKindMismatch,
+    /// The connection ConfigMap cannot be used and there is no engine to render one from.
+    ConnectionConfigInvalid,
+    /// A look-up failed.
+    LookupUnavailable,
+    /// `lmcache.ai/pd-role` is neither `prefiller` nor `decoder`.
+    UnknownPdRole,
+    /// No such container.
+    TargetContainerNotFound,
+    /// The container's command does not hand its arguments on to vLLM.
+    CommandOverride,
+    /// The container runs a server that has no way to take the connection.
+    EngineTypeUnsupported,
+    /// The user's own connector stands.
+    KvTransferConfigPresent,
+    /// The engine's payload cannot be staged into this Pod.
+    PayloadNotStaged,
+    /// The client cannot work in this vLLM, or not in the engine's IPC mode.
+    EngineImageIncompatible,
+    /// Client and server speak different protocols.
+    ClientServerSkew,
+    /// vLLM's block size does not divide the server's chunk size.
+    BlockSizeMismatch,
+    /// The namespace would refuse the Pod once it is wired.
+    PodSecurityForbidsHostIpc,
+    /// The Pod is not shaped like a Pod, so it cannot be edited without damage.
+    PodMalformed,
+}
+
+impl SkipReason {
+    /// The text of the annotation.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EngineAnnotationMissing => "engine-annotation-missing",
+            Self::CacheblendTakesPrecedence => "cacheblend-takes-precedence",
+            Self::EngineReferenceInvalid => "engine-reference-invalid",
+            Self::CrossNamespaceForbidden => "cross-namespace-forbidden",
+            Self::EngineNotFound => "engine-not-found",
+            Self::EngineKindMismatch => "engine-kind-mismatch",
+            Self::ConnectionConfigInvalid => "connection-config-invalid",
+            Self::LookupUnavailable => "lookup-unavailable",
+            Self::UnknownPdRole => "unknown-pd-role",
+            Self::TargetContainerNotFound => "target-container-not-found",
+            Self::CommandOverride => "command-override",
+            Self::EngineTypeUnsupported => "engine-type-unsupported",
+            Self::KvTransferConfigPresent => "kv-transfer-config-present",
+            Self::PayloadNotStaged => "payload-not-staged",
+            Self::EngineImageIncompatible => "engine-image-incompatible",
+            Self::ClientServerSkew => "client-server-skew",
+            Self::BlockSizeMismatch => "block-size-mismatch",
+            Self::PodSecurityForbidsHostIpc => "pod-security-forbids-host-ipc",
+            Self::PodMalformed => "pod-malformed",
+        }
+    }
+}
+
+/// Why a Pod is left as it is, with the sentence for the person who reads the warning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skip {
+    /// The reason that goes on the Pod.
+    pub reason: SkipReason,
+    /// What was not done and what to change.
+    pub warning: String,
+}
+
+impl Skip {
+    pub(crate) fn new(reason: SkipReason, warning: impl Into<String>) -> Self {
+        Self {
+            reason,
+            warning: warning.into(),
+        }
+    }
+}
+
+/// The verdict on a Pod.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The Pod did not ask for anything: it is none of our business.
+    NotOptedIn,
+    /// The Pod stays as it is but for the reason on it.
+    Skipped(SkipReason),
+    /// The Pod is wired; the reason is there when one part was the user's own.
+    Wired(Option<SkipReason>),
+    /// The Pod is refused because a setting or its own annotation asks for that.
+    Refused {
+        /// Why it could not be wired.
+        reason: SkipReason,
+        /// Text for the user.
+        message: String,
+        /// HTTP status: 404 for a missing engine, 503 for a look-up that failed.
+        code: u16,
+    },
+}
+
+/// The verdict with everything that follows from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// What became of the Pod.
+    pub outcome: Outcome,
+    /// The edits, to be applied whole or not at all.
+    pub plan: Plan,
+    /// One sentence each.
+    pub warnings: Vec<String>,
+    /// The engine as `namespace/name`, empty where none was named.
+    pub engine: String,
+}

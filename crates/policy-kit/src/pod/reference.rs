@@ -1,0 +1,123 @@
+//! Which engine a Pod names.
+
+use super::outcome::{Skip, SkipReason};
+use super::settings::{Settings, is_dns_label};
+use crate::text::quoted;
+use std::fmt;
+
+/// An engine by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineName {
+    /// Namespace of the engine.
+    pub namespace: String,
+    /// Name of the engine.
+    pub name: String,
+}
+
+impl fmt::Display for EngineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// Reads the engine annotation: `name`, or `namespace/name`; white space around the parts does not count, and an empty
+/// namespace is the Pod's own.
+pub(super) fn parse(
+    annotation: &str,
+    annotation_key: &str,
+    pod_namespace: &str,
+    settings: &Settings,
+) -> Result<EngineName, Skip> {
+    let (namespace, name) = match annotation.split_once('/') {
+        Some((namespace, name)) => (namespace.trim(), name.trim()),
+        None => ("", annotation.trim()),
+    };
+    let namespace = if namespace.is_empty() { pod_namespace } else { namespace };
+    if !is_object_name(name) || !is_dns_label(namespace) {
+        return Err(Skip::new(
+            SkipReason::EngineReferenceInvalid,
+            format!(
+                "{annotation_key} is {}, which is no engine name: not wired; give the name of an engine",
+                quoted(annotation)
+            ),
+        ));
+    }
+    if namespace != pod_namespace && !settings.allows_engine_namespace(namespace) {
+        return Err(Skip::new(
+            SkipReason::CrossNamespaceForbidden,
+            format!(
+                "engine {namespace}/{name} is in another namespace: not wired; use an engine of this namespace, or list {namespace} in the policy's allowedEngineNamespaces"
+            ),
+        ));
+    }
+    Ok(EngineName {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
+}
+
+/// RFC 1123 subdomain: engines from before the name rules of admission may have dots.
+fn is_object_name(name: &str) -> bool {
+    name.len() <= 253 && name.split('.').all(is_dns_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(annotation: &str, allowed: &[&str]) -> Result<String, SkipReason> {
+        let settings = Settings {
+            allowed_engine_namespaces: allowed.iter().map(|&namespace| namespace.to_owned()).collect(),
+            ..Settings::default()
+        };
+        parse(annotation, "key", "team-a", &settings)
+            .map(|name| name.to_string())
+            .map_err(|skip| skip.reason)
+    }
+
+    #[test]
+    fn names_and_namespaces() {
+        for (annotation, engine) in [
+            ("kv", "team-a/kv"),
+            (" kv ", "team-a/kv"),
+            ("/kv", "team-a/kv"),
+            ("team-a/kv", "team-a/kv"),
+            (" team-a / kv ", "team-a/kv"),
+            ("shared/kv", "shared/kv"),
+            ("kv.old", "team-a/kv.old"),
+        ] {
+            assert_eq!(reason(annotation, &["shared"]).unwrap(), engine, "{annotation:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_never_looked_up() {
+        for annotation in [
+            "KV",
+            "kv_pool",
+            "a/b/c",
+            "shared/",
+            "-kv",
+            "kv-",
+            "缓存-引擎\nX",
+            "a b",
+            &"x".repeat(5000),
+        ] {
+            assert_eq!(
+                reason(annotation, &["*"]),
+                Err(SkipReason::EngineReferenceInvalid),
+                "{annotation:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn another_namespace_needs_the_setting() {
+        assert_eq!(reason("shared/kv", &[]), Err(SkipReason::CrossNamespaceForbidden));
+        assert_eq!(
+            reason("shared/kv", &["other"]),
+            Err(SkipReason::CrossNamespaceForbidden)
+        );
+        assert_eq!(reason("shared/kv", &["*"]).unwrap(), "shared/kv");
+    }
+}

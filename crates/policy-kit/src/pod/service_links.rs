@@ -1,0 +1,76 @@
+//! Service links: the variables that Kubernetes makes of every Service of a namespace.
+//!
+//! An engine named `vllm` has a Service `vllm`, and Kubernetes puts `VLLM_PORT=tcp://...` into every Pod of the namespace.
+//! vLLM reads `VLLM_*` as its own settings and refuses to start; LMCache does the same with `LMCACHE_*`.
+
+use super::reference::EngineName;
+use pod_edit::Edit;
+use serde_json::Value;
+
+/// Switches the links off where they would do harm and the Pod does not say otherwise.
+pub(super) fn edit(pod: &Value, namespace: &str, engine: &EngineName, warnings: &mut Vec<String>) -> Option<Edit> {
+    if engine.namespace != namespace || !makes_settings(&engine.name) {
+        return None;
+    }
+    match pod.pointer("/spec/enableServiceLinks") {
+        None | Some(Value::Null) => Some(Edit::DisableServiceLinks),
+        Some(Value::Bool(true)) => {
+            warnings.push(format!(
+                "Service {} makes VLLM_* or LMCACHE_* variables in this Pod, which vLLM reads as settings; set enableServiceLinks: false",
+                engine.name
+            ));
+            None
+        }
+        Some(_) => None,
+    }
+}
+
+/// Does a Service of this name make a variable that vLLM or LMCache takes for a setting?
+fn makes_settings(name: &str) -> bool {
+    ["vllm", "lmcache"].iter().any(|prefix| {
+        name.strip_prefix(prefix)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn edits(name: &str, spec: &Value) -> (bool, usize) {
+        let engine = EngineName {
+            namespace: "a".into(),
+            name: name.into(),
+        };
+        let mut warnings = Vec::new();
+        let edit = edit(&json!({ "spec": spec }), "a", &engine, &mut warnings);
+        (edit.is_some(), warnings.len())
+    }
+
+    #[test]
+    fn only_names_that_make_settings() {
+        for name in ["vllm", "vllm-cache", "lmcache", "lmcache-0"] {
+            assert_eq!(edits(name, &json!({})), (true, 0), "{name}");
+        }
+        for name in ["kv", "vllmx", "my-vllm", "lmcaches"] {
+            assert_eq!(edits(name, &json!({})), (false, 0), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_explicit_value_is_never_overridden() {
+        assert_eq!(edits("vllm", &json!({"enableServiceLinks": true})), (false, 1));
+        assert_eq!(edits("vllm", &json!({"enableServiceLinks": false})), (false, 0));
+        assert_eq!(edits("vllm", &json!({"enableServiceLinks": null})), (true, 0));
+    }
+
+    #[test]
+    fn a_service_of_another_namespace_makes_no_variables() {
+        let engine = EngineName {
+            namespace: "b".into(),
+            name: "vllm".into(),
+        };
+        assert_eq!(edit(&json!({"spec": {}}), "a", &engine, &mut Vec::new()), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! Which container of a Pod is the model server.
+
+use super::connection::LMCACHE_CONNECTOR;
+use super::outcome::{Skip, SkipReason};
+use super::user_config;
+use crate::text::quoted;
+use pod_edit::container;
+use serde_json::Value;
+
+/// Finds the container to wire: the annotation names it, else the engine, else it is the one that is already wired, else
+/// the only one that asks for an accelerator, else the first that is no known proxy. A guess between several is said in a
+/// warning, because arguments on the wrong container stop it from starting. Init containers and sidecars among them are
+/// never meant.
+pub(super) fn find(
+    pod: &Value,
+    annotation: Option<&str>,
+    annotation_key: &str,
+    engine_target: Option<&str>,
+    connection_json: &str,
+    warnings: &mut Vec<String>,
+) -> Result<usize, Skip> {
+    let named = annotation.map(str::trim).filter(|name| !name.is_empty());
+    let by_engine = engine_target.map(str::trim).filter(|name| !name.is_empty());
+    if let Some((name, source)) = named
+        .map(|name| (name, annotation_key))
+        .or(by_engine.map(|name| (name, "the engine's targetContainer")))
+    {
+        return container::index_by_name(pod, name).ok_or_else(|| {
+            Skip::new(
+                SkipReason::TargetContainerNotFound,
+                format!(
+                    "container {} (from {source}) is not among spec.containers: not wired; name one of {}",
+                    quoted(name),
+                    names(pod)
+                ),
+            )
+        });
+    }
+    let containers = container::containers(pod);
+    if let Some(index) = containers
+        .iter()
+        .position(|candidate| user_config::is_ours(candidate, connection_json))
+    {
+        return Ok(index);
+    }
+    let mut accelerated = containers
+        .iter()
+        .enumerate()
+        .filter(|(_, candidate)| container::wants_accelerator(candidate));
+    match (accelerated.next(), accelerated.next()) {
+        (Some((index, _)), None) => return Ok(index),
+        (Some((index, _)), Some(_)) => return Ok(guess(pod, index, annotation_key, warnings)),
+        (None, _) => {}
+    }
+    let first = containers
+        .iter()
+        .position(|candidate| !container::is_known_proxy(candidate));
+    match first {
+        Some(index) if containers.len() > 1 => Ok(guess(pod, index, annotation_key, warnings)),
+        Some(index) => Ok(index),
+        None => Err(Skip::new(
+            SkipReason::TargetContainerNotFound,
+            format!(
+                "no container that could be a model server takes {LMCACHE_CONNECTOR}: not wired; name it in {annotation_key}"
+            ),
+        )),
+    }
+}
+
+fn guess(pod: &Value, index: usize, annotation_key: &str, warnings: &mut Vec<String>) -> usize {
+    if let Some(taken) = container::containers(pod).get(index) {
+        warnings.push(format!(
+            "container {} was taken for the model server among {}; name it in {annotation_key}",
+            named(taken),
+            names(pod)
+        ));
+    }
+    index
+}
+
+fn names(pod: &Value) -> String {
+    container::containers(pod)
+        .iter()
+        .filter_map(container::name)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The name of a container for a message, in quotes.
+pub(super) fn named(container: &Value) -> String {
+    quoted(container::name(container).unwrap_or_default())
+}

@@ -1,0 +1,58 @@
+//! The user's own `--kv-transfer-config`.
+
+use super::connection::{LMCACHE_CONNECTOR, names_connector};
+use super::outcome::{Skip, SkipReason};
+use crate::text::quoted;
+use pod_edit::args::{CommandLine, FlagUse, KV_TRANSFER_CONFIG};
+use serde_json::Value;
+
+/// What a command line already says about the connector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UserConfig {
+    /// Nothing.
+    Absent,
+    /// Exactly what would be injected: the Pod is wired already.
+    Ours,
+    /// The user's own use of our connector: it stays, everything else is wired.
+    OwnConnection,
+}
+
+/// Reads what stands on the command line. A connector of another kind, or a value that cannot be read, is the user's
+/// decision: the Pod is left alone.
+pub(super) fn judge(line: &CommandLine<'_>, connection_json: &str) -> Result<UserConfig, Skip> {
+    let config = match line.effective(&KV_TRANSFER_CONFIG) {
+        None => return Ok(UserConfig::Absent),
+        Some(FlagUse::Text(text)) if text == connection_json => return Ok(UserConfig::Ours),
+        Some(FlagUse::Text(text)) => match serde_json::from_str::<Value>(&text) {
+            Ok(config) => config,
+            Err(_) => return Err(foreign(&format!("{} is no JSON", quoted(&text)))),
+        },
+        Some(FlagUse::Dotted(config)) => config,
+        Some(_) => return Err(foreign("it has no value")),
+    };
+    if serde_json::from_str::<Value>(connection_json).is_ok_and(|ours| ours == config) {
+        return Ok(UserConfig::Ours);
+    }
+    if names_connector(&config, LMCACHE_CONNECTOR) {
+        return Ok(UserConfig::OwnConnection);
+    }
+    let connector = config.get("kv_connector").and_then(Value::as_str);
+    Err(foreign(&match connector {
+        Some(name) => format!("it names {}", quoted(name)),
+        None => "it names no connector".to_owned(),
+    }))
+}
+
+/// Does this container carry exactly the connection that would be injected?
+pub(super) fn is_ours(container: &Value, connection_json: &str) -> bool {
+    judge(&CommandLine::of(container), connection_json) == Ok(UserConfig::Ours)
+}
+
+fn foreign(found: &str) -> Skip {
+    Skip::new(
+        SkipReason::KvTransferConfigPresent,
+        format!(
+            "the container has its own --kv-transfer-config ({found}): not wired; remove it to use the engine's {LMCACHE_CONNECTOR}"
+        ),
+    )
+}

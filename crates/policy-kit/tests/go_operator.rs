@@ -1,0 +1,229 @@
+//! What the Go operator makes of the same inputs.
+//!
+//! Two states of it were recorded: July 2026 and its newest one. Ours is equal but for the differences in
+//! docs/differences.md, each of which has a reason. A difference that is not listed there fails, and so does a listed one
+//! that does not exist.
+
+use lmcache_api::{AnyObject, EngineRef, EngineSpec, IpcMode, Kind, connection_config, decode, ipc_mode, validate};
+use policy_kit::cluster::{Cluster, Lookup, Query};
+use policy_kit::pod::{Settings, decide};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn documents(path: &Path) -> Vec<Value> {
+    if !path.exists() {
+        return Vec::new();
+    }
+    let text = read(path);
+    let documents = yaml_serde::Deserializer::from_str(&text);
+    let values = documents.map(|document| {
+        <Value as serde::Deserialize>::deserialize(document)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    });
+    values.filter(|value| !value.is_null()).collect()
+}
+
+fn document(path: &Path) -> Value {
+    documents(path)
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| panic!("{} is empty", path.display()))
+}
+
+fn entries(folder: &str) -> Vec<PathBuf> {
+    let folder = root().join("fixtures/go-operator").join(folder);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "no cases in {}", folder.display());
+    paths
+}
+
+/// The cases that docs/differences.md lists: every `state/kind/case` in backquotes.
+fn listed(prefix: &str) -> BTreeSet<String> {
+    let text = read(&root().join("docs/differences.md"));
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| word.starts_with(prefix))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Compares what differs with what is listed.
+fn compare(prefix: &str, differing: Vec<(String, String)>) {
+    let names: BTreeSet<String> = differing.iter().map(|(name, _)| name.clone()).collect();
+    let listed = listed(prefix);
+    let mut faults = String::new();
+    for (name, what) in &differing {
+        if !listed.contains(name) {
+            faults.push_str(&format!("\n`{name}` differs: {what}"));
+        }
+    }
+    for name in listed.difference(&names) {
+        faults.push_str(&format!(
+            "\n`{name}` is listed in docs/differences.md and does not differ"
+        ));
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+/// The newest state's CRD stores `hostIPC: false` where the user says nothing.
+fn stored(mut object: Value, state: &str) -> Value {
+    let is_engine = matches!(object["kind"].as_str(), Some("LMCacheEngine" | "CacheBlendEngine"));
+    if state == "newest"
+        && is_engine
+        && let Some(spec) = object["spec"].as_object_mut()
+    {
+        let entry = spec.entry("hostIPC").or_insert(Value::Null);
+        if entry.is_null() {
+            *entry = json!(false);
+        }
+    }
+    object
+}
+
+fn engine_spec(object: &AnyObject) -> Option<&dyn EngineSpec> {
+    match object {
+        AnyObject::LMCacheEngine(object) => Some(&object.spec),
+        AnyObject::CacheBlendEngine(object) => Some(&object.spec),
+        AnyObject::LMCacheCoordinator(_) => None,
+    }
+}
+
+fn custom_resources(state: &str) {
+    let mut differing = Vec::new();
+    for path in entries(&format!("{state}/cr")) {
+        let case = document(&path);
+        let name = format!("{state}/cr/{}", path.file_stem().unwrap().to_str().unwrap());
+        let input = stored(case["input"].clone(), state);
+        let kind = Kind::from_str(input["kind"].as_str().unwrap()).unwrap();
+        let faults = validate(kind, &input);
+        let accepted = case["accepted"].as_bool().unwrap();
+        if accepted != faults.is_empty() {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            differing.push((name, format!("Go accepts: {accepted}, our faults: {faults:?}")));
+            continue;
+        }
+        let Some(expected) = case["connection"].as_object() else {
+            continue;
+        };
+        let mut object = decode(kind, &input).object;
+        object.set_defaults();
+        let spec = engine_spec(&object).unwrap();
+        let namespace = input["metadata"]["namespace"].as_str().unwrap_or("default");
+        let engine = EngineRef {
+            name: input["metadata"]["name"].as_str().unwrap(),
+            namespace,
+            spec,
+        };
+        let ours = connection_config(&engine, ipc_mode(spec, IpcMode::HostIPC), "cluster.local");
+        let ours: serde_json::Map<String, Value> = ours
+            .data()
+            .into_iter()
+            .map(|(key, text)| (key.to_owned(), json!(text)))
+            .collect();
+        if *expected != ours {
+            differing.push((
+                name,
+                format!("connection\n{}\ninstead of\n{}", json!(ours), json!(expected)),
+            ));
+        }
+    }
+    compare(&format!("{state}/cr/"), differing);
+}
+
+struct Recorded {
+    objects: Vec<Value>,
+    failing: Vec<String>,
+}
+
+impl Cluster for Recorded {
+    fn get(&self, query: &Query<'_>) -> Lookup {
+        if self.failing.iter().any(|kind| kind == query.kind) {
+            return Lookup::Unavailable("read fails".to_owned());
+        }
+        let found = self.objects.iter().find(|object| {
+            object["kind"] == query.kind
+                && object["metadata"]["name"] == query.name
+                && (query.namespace.is_none() || object["metadata"]["namespace"].as_str() == query.namespace)
+        });
+        found.map_or(Lookup::NotFound, |object| Lookup::Found(object.clone()))
+    }
+}
+
+fn pods(state: &str) {
+    let mut differing = Vec::new();
+    for path in entries(&format!("{state}/pod")) {
+        let scenario = document(&path.join("scenario.yaml"));
+        let lmcache_only = scenario["injectors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|injector| injector == "lmcache");
+        let expected = document(&path.join("expected-pod.yaml"));
+        let before = document(&path.join("pod.yaml"));
+        // Staging is another policy's work: this one is compared where the Go operator stages nothing.
+        let stages = expected
+            .pointer("/spec/initContainers")
+            .and_then(Value::as_array)
+            .is_some_and(|containers| {
+                containers
+                    .iter()
+                    .any(|container| container["name"] == "lmcache-payload-stage")
+            });
+        if !lmcache_only || stages {
+            continue;
+        }
+        let objects = documents(&path.join("cluster.yaml"))
+            .into_iter()
+            .map(|object| stored(object, state))
+            .collect();
+        let failing = scenario["failingReadsOf"].as_array().into_iter().flatten();
+        let failing = failing.filter_map(Value::as_str).map(str::to_owned).collect();
+        let cluster = Recorded { objects, failing };
+        let namespace = scenario["namespace"].as_str().filter(|namespace| !namespace.is_empty());
+        let mut ours = before;
+        for _ in scenario["injectors"].as_array().unwrap() {
+            let decision = decide(&ours, namespace, &Settings::default(), &cluster);
+            let _ = decision.plan.apply(&mut ours);
+        }
+        if ours != expected {
+            let name = format!("{state}/pod/{}", path.file_name().unwrap().to_str().unwrap());
+            differing.push((name, json_patch::diff(&expected, &ours).to_string()));
+        }
+    }
+    compare(&format!("{state}/pod/"), differing);
+}
+
+#[test]
+fn custom_resources_of_july() {
+    custom_resources("july");
+}
+
+#[test]
+fn custom_resources_of_the_newest_state() {
+    custom_resources("newest");
+}
+
+#[test]
+fn pods_of_july() {
+    pods("july");
+}
+
+#[test]
+fn pods_of_the_newest_state() {
+    pods("newest");
+}

@@ -1,0 +1,11 @@
+//! A readable report over a folder of demonstration steps.
+
+mod diff;
+mod paint;
+mod report;
+mod steps;
+
+pub use diff::unified;
+pub use paint::{ColorChoice, Paint};
+pub use report::run;
+pub use steps::{Demo, Expect, FORMAT, Step};
