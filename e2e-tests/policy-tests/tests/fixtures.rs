@@ -51,7 +51,7 @@ impl Cluster for CaseCluster<'_> {
             "disable_cache": !query.cached, "field_masks": query.member.map(|member| [member]),
         });
         let request = HostRequest::from_wire("kubernetes", "get_resource", request.to_string().as_bytes()).unwrap();
-        match self.case.cluster.call(&request) {
+        match self.case.cluster.answer(&request) {
             Ok(answer) => match serde_json::from_slice(&answer) {
                 Ok(object @ serde_json::Value::Object(_)) => Lookup::Found(object),
                 _ => Lookup::Unavailable("garbled".to_owned()),
@@ -76,11 +76,9 @@ fn connection_injection_compiled_for_this_machine() {
             .unwrap();
         let answer: ValidationResponse = serde_json::from_slice(&answer).unwrap();
         // What did not change is not returned at all: under `mutating: false` the host refuses even an equal object.
-        assert!(
-            answer.mutated_object.as_ref() != case.request.object(),
-            "{}",
-            case.name()
-        );
+        if let Some(returned) = &answer.mutated_object {
+            assert_ne!(Some(returned), case.request.object(), "{}", case.name());
+        }
         let response = AdmissionResponse::from_guest(case.request.uid(), case.request.object(), answer);
         if let Err(differences) = compare(&case.expected, &response, Some(cluster.asked.get())) {
             failures.push(format!("{}: {differences}", case.name()));

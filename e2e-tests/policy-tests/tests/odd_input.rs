@@ -18,7 +18,7 @@ static VALIDATION: LazyLock<Policy> =
 struct Host(Result<Vec<u8>, String>);
 
 impl HostCapabilities for Host {
-    fn call(&self, _: &HostRequest) -> Result<Vec<u8>, String> {
+    fn answer(&self, _: &HostRequest) -> Result<Vec<u8>, String> {
         self.0.clone()
     }
 }

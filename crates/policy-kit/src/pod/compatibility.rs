@@ -174,13 +174,17 @@ fn isolation(releases: &Releases, ipc_mode: IpcMode) -> Verdict {
     match releases {
         Releases { vllm: Some(vllm), .. } if own_connector(*vllm) => Verdict::Bad(
             SkipReason::EngineImageIncompatible,
-            format!("the engine isolates IPC, which the connector of vLLM {vllm} cannot; use vLLM 0.22.0 or newer"),
+            format!(
+                "the engine runs with isolated IPC, which the connector of vLLM {vllm} cannot; use vLLM 0.22.0 or newer"
+            ),
         ),
         Releases {
             client: Some(client), ..
         } if *client < ISOLATED_IPC_FROM => Verdict::Bad(
             SkipReason::EngineImageIncompatible,
-            format!("the engine isolates IPC, which LMCache {client} cannot; use LMCache {ISOLATED_IPC_FROM} or newer"),
+            format!(
+                "the engine runs with isolated IPC, which LMCache {client} cannot; use LMCache {ISOLATED_IPC_FROM} or newer"
+            ),
         ),
         _ => Verdict::Fine,
     }

@@ -51,7 +51,7 @@ pub fn decide(pod: &Value, namespace: Option<&str>, settings: &Settings, cluster
                 engine: String::new(),
             };
         }
-        OptedIn::Incomplete(skip) => return skipped(skip, Vec::new(), String::new()),
+        OptedIn::Incomplete(skip) => return skipped(skip, String::new()),
         OptedIn::To(annotation) => annotation,
     };
     let namespace = namespace
@@ -59,7 +59,7 @@ pub fn decide(pod: &Value, namespace: Option<&str>, settings: &Settings, cluster
         .unwrap_or("default");
     let name = match reference::parse(&annotation, keys::LMCACHE.engine, namespace, settings) {
         Ok(name) => name,
-        Err(skip) => return skipped(skip, Vec::new(), String::new()),
+        Err(skip) => return skipped(skip, String::new()),
     };
     let mut warnings = Vec::new();
     match wire(pod, namespace, &name, settings, cluster, &mut warnings) {
@@ -69,18 +69,18 @@ pub fn decide(pod: &Value, namespace: Option<&str>, settings: &Settings, cluster
             warnings,
             engine: name.to_string(),
         },
-        Err(skip) => refused(pod, &skip, settings, &name).unwrap_or_else(|| skipped(skip, warnings, name.to_string())),
+        Err(skip) => refused(pod, &skip, settings, &name).unwrap_or_else(|| skipped(skip, name.to_string())),
     }
 }
 
 /// The decision for a Pod whose members have types that no Pod has, found out when the plan was applied.
 pub fn malformed(engine: String, error: &pod_edit::EditError) -> Decision {
     let skip = Skip::new(SkipReason::PodMalformed, format!("{error}: not wired"));
-    skipped(skip, Vec::new(), engine)
+    skipped(skip, engine)
 }
 
-fn skipped(skip: Skip, mut warnings: Vec<String>, engine: String) -> Decision {
-    warnings.push(skip.warning);
+/// A Pod that is left alone. What was noticed on the way about a wiring that does not happen is not said.
+fn skipped(skip: Skip, engine: String) -> Decision {
     let note = Edit::SetAnnotation {
         key: keys::LMCACHE.skip_reason.into(),
         value: skip.reason.as_str().into(),
@@ -88,7 +88,7 @@ fn skipped(skip: Skip, mut warnings: Vec<String>, engine: String) -> Decision {
     Decision {
         outcome: Outcome::Skipped(skip.reason),
         plan: Plan::from(vec![note]),
-        warnings,
+        warnings: vec![skip.warning],
         engine,
     }
 }
