@@ -10,6 +10,9 @@ const DEFAULT_HTTP_PORT: i32 = 8080;
 /// Port of the metrics of a server that names none.
 const DEFAULT_PROMETHEUS_PORT: i32 = 9090;
 
+/// Tokens per chunk of a server that names none.
+const DEFAULT_CHUNK_SIZE: i32 = 256;
+
 /// The last LMCache release whose server listens on the Prometheus port; later ones serve metrics on the HTTP port.
 const LAST_WITH_PROMETHEUS_PORT: Release = Release {
     major: 0,
@@ -110,6 +113,13 @@ fn port(path: &'static str, field: Option<i32>, default: i32, flag: &str, args: 
             source: PortSource::Default,
         },
     }
+}
+
+/// Tokens per chunk of the server as it will run: `extraArgs` win over the field, as on its command line. Default 256.
+pub fn chunk_size(spec: &dyn EngineSpec) -> i32 {
+    let field = spec.server().and_then(|server| server.chunk_size);
+    let extra = flag_value(spec.extra_args(), "--chunk-size").map(|(_, number)| number);
+    extra.or(field).unwrap_or(DEFAULT_CHUNK_SIZE)
 }
 
 /// The last number given to `flag`, and where the flag stands.

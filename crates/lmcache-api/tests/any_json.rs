@@ -1,4 +1,6 @@
 //! Any JSON is read, judged and rendered without a panic.
+
+#![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

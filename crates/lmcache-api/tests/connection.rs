@@ -7,6 +7,8 @@
     reason = "test helpers"
 )]
 
+#[cfg(not(target_arch = "wasm32"))]
+use core::prelude::v1 as test_runner;
 use lmcache_api::IpcMode::{HostIPC, HostShm, Isolated};
 use lmcache_api::{
     CONNECTION_KEY, CONNECTION_KEY_DECODER, CONNECTION_KEY_PREFILLER, EngineRef, EngineSpec, IpcMode, Kind, PdRole,
@@ -14,6 +16,10 @@ use lmcache_api::{
 };
 use rstest::rstest;
 use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+mod test_runner {
+    pub use wasm_bindgen_test::wasm_bindgen_test as test;
+}
 
 fn config(kind: Kind, spec: Value, mode: IpcMode) -> lmcache_api::ConnectionConfig {
     let decoded = decode(kind, &json!({"metadata": {}, "spec": spec}));
@@ -43,13 +49,14 @@ const PLAIN: &str = r#"{
 #[case(json!({}), HostIPC)]
 #[case(json!({"server": {}}), HostShm)]
 #[case(json!({"server": {"port": 5555}, "hostIPC": true}), HostIPC)]
+#[test_runner::test]
 fn plain(#[case] spec: Value, #[case] mode: IpcMode) {
     let config = config(Kind::LMCacheEngine, spec, mode);
     assert_eq!(config.plain, PLAIN);
     assert_eq!((config.prefiller, config.decoder), (None, None));
 }
 
-#[test]
+#[test_runner::test]
 fn cacheblend() {
     let text = r#"{
   "kv_connector": "CBKVConnector",
@@ -68,7 +75,7 @@ fn cacheblend() {
     assert_eq!(config(Kind::CacheBlendEngine, spec, Isolated).plain, text);
 }
 
-#[test]
+#[test_runner::test]
 fn cacheblend_without_defaults_is_cacheblend_with_defaults() {
     let mut decoded = decode(Kind::CacheBlendEngine, &json!({"spec": {}}));
     let render = |spec: &dyn EngineSpec| {
@@ -92,7 +99,7 @@ fn cacheblend_without_defaults_is_cacheblend_with_defaults() {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn isolated_and_extra_keys_and_cluster_domain() {
     let spec = json!({"connection": {"extraConfig": {
         "lmcache.mp.mq_timeout": 30.0, "a<b": {"z": 1, "y": null}, "none": null,
@@ -127,7 +134,7 @@ fn isolated_and_extra_keys_and_cluster_domain() {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn roles_of_an_lmcache_engine() {
     let spec = json!({"pd": {"nixlLoadFailurePolicy": "ignore", "enforceHandshakeCompat": false}});
     let config = config(Kind::LMCacheEngine, spec, Isolated);
@@ -168,7 +175,7 @@ fn roles_of_an_lmcache_engine() {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn a_cacheblend_decoder_only_receives() {
     let config = config(Kind::CacheBlendEngine, json!({"pd": {}}), HostIPC);
     let decoder = "{\n  \"kv_connector\": \"NixlConnector\",\n  \"kv_load_failure_policy\": \"fail\",\n  \"kv_role\": \"kv_consumer\"\n}";
@@ -193,6 +200,7 @@ fn a_cacheblend_decoder_only_receives() {
 #[case(json!({"isolatedIPC": false, "hostIPC": false}), [HostShm, HostShm, HostShm])]
 #[case(json!({"isolatedIPC": false, "hostIPC": true}), [HostIPC, HostIPC, HostIPC])]
 #[case(json!({"isolatedIPC": null, "hostIPC": null}), [HostIPC, HostShm, Isolated])]
+#[test_runner::test]
 fn ipc_mode_of_an_lmcache_engine(#[case] spec: Value, #[case] expected: [IpcMode; 3]) {
     assert_eq!(modes(Kind::LMCacheEngine, &spec), expected);
 }
@@ -203,6 +211,7 @@ fn ipc_mode_of_an_lmcache_engine(#[case] spec: Value, #[case] expected: [IpcMode
 #[case(json!({"hostIPC": false}), [HostShm, HostShm, HostShm])]
 // The kind has no such field.
 #[case(json!({"isolatedIPC": true}), [HostIPC, HostShm, HostShm])]
+#[test_runner::test]
 fn ipc_mode_of_a_cacheblend_engine(#[case] spec: Value, #[case] expected: [IpcMode; 3]) {
     assert_eq!(modes(Kind::CacheBlendEngine, &spec), expected);
 }
@@ -212,7 +221,7 @@ fn modes(kind: Kind, spec: &Value) -> [IpcMode; 3] {
     [HostIPC, HostShm, Isolated].map(|default| ipc_mode(decoded.object.engine().unwrap(), default))
 }
 
-#[test]
+#[test_runner::test]
 fn ipc_mode_is_written_as_one_word() {
     for mode in [HostIPC, HostShm, Isolated] {
         assert_eq!(serde_json::to_value(mode).unwrap(), json!(mode.to_string()));

@@ -7,9 +7,15 @@
     reason = "test helpers"
 )]
 
+#[cfg(not(target_arch = "wasm32"))]
+use core::prelude::v1 as test_runner;
 use lmcache_api::go_json::{float_text, quote, through_float64, to_string, to_string_pretty};
 use rstest::rstest;
 use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+mod test_runner {
+    pub use wasm_bindgen_test::wasm_bindgen_test as test;
+}
 
 #[rstest]
 #[case(0.0, "0")]
@@ -32,6 +38,7 @@ use serde_json::{Value, json};
 #[case(f64::MAX, "1.7976931348623157e+308")]
 #[case(5e-324, "5e-324")]
 #[case(9007199254740993.0, "9007199254740992")]
+#[test_runner::test]
 fn floats(#[case] number: f64, #[case] text: &str) {
     assert_eq!(float_text(number), text);
     assert_eq!(to_string(&json!(number)), text);
@@ -45,18 +52,19 @@ fn floats(#[case] number: f64, #[case] text: &str) {
 #[case("<a>&", r#""\u003ca\u003e\u0026""#)]
 #[case("\u{2028}\u{2029}", r#""\u2028\u2029""#)]
 #[case("é😀\u{7f}/", "\"é😀\u{7f}/\"")]
+#[test_runner::test]
 fn strings(#[case] text: &str, #[case] json: &str) {
     assert_eq!(quote(text), json);
     assert_eq!(serde_json::from_str::<Value>(json).unwrap(), json!(text));
 }
 
-#[test]
+#[test_runner::test]
 fn keys_are_sorted_bytewise_at_every_level() {
     let value: Value = serde_json::from_str(r#"{"b":{"z":1,"Z":2},"a":[],"é":{},"B":null}"#).unwrap();
     assert_eq!(to_string(&value), r#"{"B":null,"a":[],"b":{"Z":2,"z":1},"é":{}}"#);
 }
 
-#[test]
+#[test_runner::test]
 fn indented_by_two_spaces() {
     let value = json!({"b": [1, {"x": true}], "a": {}, "c": []});
     let text = "{\n  \"a\": {},\n  \"b\": [\n    1,\n    {\n      \"x\": true\n    }\n  ],\n  \"c\": []\n}";
@@ -64,7 +72,7 @@ fn indented_by_two_spaces() {
 }
 
 /// Integers are exact; the Go operator's detour over float64 is there for whoever must reproduce it.
-#[test]
+#[test_runner::test]
 fn large_integers() {
     let value = json!({"a": 9_007_199_254_740_993_i64, "b": [i64::MAX], "c": u64::MAX});
     assert_eq!(

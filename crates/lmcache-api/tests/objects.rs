@@ -7,11 +7,17 @@
     reason = "test helpers"
 )]
 
+#[cfg(not(target_arch = "wasm32"))]
+use core::prelude::v1 as test_runner;
 use lmcache_api::{
     AnyObject, FaultKind, ImageSpec, Kind, LMCacheEngineSpec, Release, decode, image_refs, server_release, warnings,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+mod test_runner {
+    pub use wasm_bindgen_test::wasm_bindgen_test as test;
+}
 
 fn engine(spec: Value) -> LMCacheEngineSpec {
     match decode(Kind::LMCacheEngine, &json!({"spec": spec})).object {
@@ -26,13 +32,14 @@ fn engine(spec: Value) -> LMCacheEngineSpec {
 #[case(json!({"runtimeClassName": "", "extraArgs": [], "env": [], "pd": {}, "injection": {"payloadImage": {}}}))]
 #[case(json!({"hostIPC": false, "isolatedIPC": true, "coordinator": {"advertiseIP": "10.0.0.1", "ref": {"name": ""}}}))]
 #[case(json!({"env": [{"name": "A", "value": "", "future": [1.0, 10_000_000_000_000_000_000_u64]}], "resourceOverrides": {"limits": {"cpu": 4}}}))]
+#[test_runner::test]
 fn blocks_survive_a_round_trip(#[case] spec: Value) {
     let typed = engine(spec.clone());
     assert_eq!(serde_json::to_value(&typed).unwrap(), spec);
     assert_eq!(serde_json::from_value::<LMCacheEngineSpec>(spec).unwrap(), typed);
 }
 
-#[test]
+#[test_runner::test]
 fn null_counts_as_absent() {
     let spec = json!({"nodeSelector": null, "server": {"port": null}, "podLabels": {"a": null, "b": "c"},
         "l2Backend": {"raw": {"type": "fs", "config": {"a": null, "b": {"c": null}}}}});
@@ -40,7 +47,7 @@ fn null_counts_as_absent() {
     assert_eq!(serde_json::to_value(engine(spec)).unwrap(), expected);
 }
 
-#[test]
+#[test_runner::test]
 fn what_cannot_be_read_is_left_out_and_named() {
     let spec = json!({"l1": {"sizeGB": 60}, "server": {"port": 80, "httpPort": "x", "chunkSize": 512.0},
         "gpuVendor": "intel", "extraArgs": ["a", 1, "b"], "env": "none", "hostIPC": true});
@@ -78,7 +85,7 @@ fn what_cannot_be_read_is_left_out_and_named() {
 }
 
 /// What only admission refuses is kept: the object may be stored already.
-#[test]
+#[test_runner::test]
 fn what_only_breaks_a_limit_is_kept() {
     let decoded = decode(
         Kind::CacheBlendEngine,
@@ -91,7 +98,7 @@ fn what_only_breaks_a_limit_is_kept() {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn metadata_is_read() {
     let metadata = json!({"name": "a", "generateName": "a-", "namespace": "n", "uid": "u", "generation": 3,
         "labels": {"x": "y", "bad": 1}, "annotations": {}, "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["f", 1]});
@@ -127,6 +134,7 @@ fn defaulted(kind: Kind, spec: Value) -> Value {
 #[case(Kind::CacheBlendEngine, json!({"gpuVendor": "amd", "server": {"chunkSize": 64}, "blend": {"checkLayer": 0}, "injection": {"payloadImage": {}, "cudagraph": "piecewise"}}), json!({"logLevel": "INFO", "gpuVendor": "amd", "server": {"chunkSize": 64}, "blend": {"checkLayer": 0, "recompRatio": 0.15}, "injection": {"payloadImage": {"tag": "latest", "pullPolicy": "IfNotPresent"}, "cudagraph": "piecewise"}}))]
 #[case(Kind::LMCacheCoordinator, json!({}), json!({"logLevel": "INFO", "replicas": 1}))]
 #[case(Kind::LMCacheCoordinator, json!({"replicas": 0, "logLevel": "ERROR"}), json!({"logLevel": "ERROR", "replicas": 0}))]
+#[test_runner::test]
 fn defaults(#[case] kind: Kind, #[case] spec: Value, #[case] expected: Value) {
     assert_eq!(defaulted(kind, spec), expected);
 }
@@ -150,6 +158,7 @@ fn defaults(#[case] kind: Kind, #[case] spec: Value, #[case] expected: Value) {
 #[case("0.5.99999999999", None)]
 #[case("v0.5.3 ", None)]
 #[case("version-0.5.3", None)]
+#[test_runner::test]
 fn releases(#[case] tag: &str, #[case] release: Option<&str>) {
     assert_eq!(
         Release::from_tag(tag).map(|release| release.to_string()).as_deref(),
@@ -157,7 +166,7 @@ fn releases(#[case] tag: &str, #[case] release: Option<&str>) {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn releases_are_ordered_by_number() {
     let read = |tag| Release::from_tag(tag).unwrap();
     assert!(read("0.5.10") > read("0.5.9") && read("0.10.0") > read("0.9.9") && read("1.0.0") > read("0.99.0"));
@@ -171,6 +180,7 @@ fn releases_are_ordered_by_number() {
 #[case(json!({"image": {"repository": "a/b@sha256:00", "tag": "v0.5.3"}}), None)]
 #[case(json!({"image": {"repository": "reg:5000/a/b:v0.5.4@sha256:00", "tag": "v0.5.3"}}), Some("0.5.4"))]
 #[case(json!({"image": {"repository": "a/b", "tag": "v0.5.3@sha256:00"}}), Some("0.5.3"))]
+#[test_runner::test]
 fn release_of_the_server(#[case] spec: Value, #[case] release: Option<&str>) {
     assert_eq!(
         server_release(&engine(spec))
@@ -186,6 +196,7 @@ fn release_of_the_server(#[case] spec: Value, #[case] release: Option<&str>) {
 #[case(None, Some("v1"), "lmcache/vllm-openai:v1")]
 #[case(Some("a/b"), Some("v1@sha256:00"), "a/b:v1@sha256:00")]
 #[case(Some("a/b@sha256:00"), Some("latest"), "a/b@sha256:00")]
+#[test_runner::test]
 fn references(#[case] repository: Option<&str>, #[case] tag: Option<&str>, #[case] expected: &str) {
     let image = ImageSpec {
         repository: repository.map(Into::into),
@@ -195,7 +206,7 @@ fn references(#[case] repository: Option<&str>, #[case] tag: Option<&str>, #[cas
     assert_eq!(image.reference(lmcache_api::DEFAULT_REPOSITORY), expected);
 }
 
-#[test]
+#[test_runner::test]
 fn images_in_effect() {
     let text = |path: &str, repository: &str, tag: Option<&str>| {
         (path.to_owned(), repository.to_owned(), tag.map(str::to_owned))
@@ -221,7 +232,7 @@ fn images_in_effect() {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn the_trait_reads_both_kinds() {
     let spec = json!({"injection": {"payloadImage": {"repository": "a/b"}, "imagePullSecrets": [{"name": "s"}], "targetContainer": "vllm"},
         "server": {"port": 6000}, "gpuVendor": "amd", "hostIPC": true, "extraArgs": ["-v"], "l1": {"sizeGB": 2}, "pd": {}});
@@ -274,6 +285,7 @@ fn warned(kind: Kind, name: &str, spec: Value) -> Vec<String> {
 #[case(json!({"server": {"chunkSize": 512}}), None)]
 #[case(json!({"extraArgs": ["--port", "6000"]}), Some("spec.extraArgs[0] makes the server listen on 6000"))]
 #[case(json!({"podLabels": {"app.kubernetes.io/name": "mine", "team": "a"}}), Some("spec.podLabels[app.kubernetes.io/name] is ignored"))]
+#[test_runner::test]
 fn warnings_of_an_engine(#[case] spec: Value, #[case] beginning: Option<&str>) {
     let found = warned(Kind::LMCacheEngine, "cache-a", spec);
     assert_eq!(found.len(), usize::from(beginning.is_some()), "{found:?}");
@@ -294,6 +306,7 @@ fn warnings_of_an_engine(#[case] spec: Value, #[case] beginning: Option<&str>) {
 #[case(Kind::LMCacheEngine, "my-vllm", None)]
 #[case(Kind::LMCacheCoordinator, "vllm", Some("VLLM_*"))]
 #[case(Kind::LMCacheCoordinator, "lmcache-coordinator", None)]
+#[test_runner::test]
 fn names_that_make_variables(#[case] kind: Kind, #[case] name: &str, #[case] variables: Option<&str>) {
     let found = warned(kind, name, json!({}));
     assert_eq!(found.len(), usize::from(variables.is_some()), "{found:?}");
@@ -305,7 +318,7 @@ fn names_that_make_variables(#[case] kind: Kind, #[case] name: &str, #[case] var
     );
 }
 
-#[test]
+#[test_runner::test]
 fn warnings_fit_into_a_header() {
     let long = "é\n".repeat(500);
     for warning in warned(

@@ -1,4 +1,6 @@
 //! Quantities as Kubernetes reads them.
+
+#![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -70,62 +70,70 @@ pub(crate) fn append(pod: &mut Value, index: usize, entry: &Value) -> Result<boo
 }
 
 /// Puts an entry in front of a colon-separated search path such as `PYTHONPATH`, in the place where the variable stands.
-/// Nothing is done when the path holds the entry already. A value that is not in the Pod cannot be extended: an error.
+/// Nothing is done when the path holds the entry already.
+///
+/// Of several entries of one name the kubelet takes the last; each is extended, so that the result does not hang on that.
+/// A value that `envFrom` may bring is referred to as `$(PYTHONPATH)`: the kubelet reads `envFrom` first, and leaves a
+/// reference to nothing as it stands, which is a search path entry that does not exist. A `valueFrom` cannot be extended:
+/// an error.
 pub(crate) fn prepend_path(pod: &mut Value, index: usize, name: &str, entry: &str) -> Result<bool, EditError> {
     let path = container::path(index);
-    let expected = "a variable that is unset or has one literal value";
     let target = container::at(pod, index)?;
     let env = checked_list(target, "env", &path)?;
     checked_list(target, "envFrom", &path)?;
-    let refuse = |found: &str| {
-        Err(EditError::new(
-            format!("{path}.env"),
-            format!("{} {found}", error::quote(name)),
-            expected,
-        ))
-    };
-    match (count(target, name), state(target, name)) {
-        (0, EnvState::MaybeEnvFrom) => return refuse("possibly set by envFrom"),
-        (0, _) => {
-            let entry = json!({ "name": name, "value": entry });
-            list_member_mut(container::at_mut(pod, index)?, "env", &path)?.push(entry);
-            return Ok(true);
+    let mut extended: Vec<(usize, String)> = Vec::new();
+    let mut found = false;
+    for (position, variable) in env.iter().enumerate() {
+        if text(variable, "name") != Some(name) {
+            continue;
         }
-        (1, EnvState::ValueFrom) => return refuse("set by valueFrom"),
-        (1, _) => {}
-        _ => return refuse("set more than once"),
-    }
-    let Some(position) = env.iter().position(|variable| text(variable, "name") == Some(name)) else {
-        return Ok(false);
-    };
-    let variable_path = format!("{path}.env[{position}]");
-    let value = match env.get(position).and_then(|variable| variable.get("value")) {
-        None | Some(Value::Null) => "",
-        Some(Value::String(value)) => value,
-        Some(other) => {
-            return Err(EditError::unexpected(
-                format!("{variable_path}.value"),
-                other,
-                "a string",
+        found = true;
+        if variable.get("valueFrom").is_some_and(|source| !source.is_null()) {
+            return Err(EditError::new(
+                format!("{path}.env[{position}]"),
+                format!("{} set by valueFrom", error::quote(name)),
+                "a variable that is unset or has a literal value",
             ));
         }
-    };
-    if value
-        .split(':')
-        .any(|part| part.trim_end_matches('/') == entry.trim_end_matches('/'))
-    {
+        match variable.get("value") {
+            None | Some(Value::Null) => extended.push((position, entry.to_owned())),
+            Some(Value::String(value)) if value.is_empty() => extended.push((position, entry.to_owned())),
+            Some(Value::String(value)) if holds(value, entry) => {}
+            Some(Value::String(value)) => extended.push((position, format!("{entry}:{value}"))),
+            Some(other) => {
+                return Err(EditError::unexpected(
+                    format!("{path}.env[{position}].value"),
+                    other,
+                    "a string",
+                ));
+            }
+        }
+    }
+    if !found {
+        let value = match state(target, name) {
+            EnvState::MaybeEnvFrom => format!("{entry}:$({name})"),
+            _ => entry.to_owned(),
+        };
+        let variable = json!({ "name": name, "value": value });
+        list_member_mut(container::at_mut(pod, index)?, "env", &path)?.push(variable);
+        return Ok(true);
+    }
+    if extended.is_empty() {
         return Ok(false);
     }
-    let extended = if value.is_empty() {
-        entry.to_owned()
-    } else {
-        format!("{entry}:{value}")
-    };
     let env = list_member_mut(container::at_mut(pod, index)?, "env", &path)?;
-    if let Some(variable) = env.get_mut(position).and_then(Value::as_object_mut) {
-        set(variable, "value", extended);
+    for (position, value) in extended {
+        if let Some(variable) = env.get_mut(position).and_then(Value::as_object_mut) {
+            set(variable, "value", value);
+        }
     }
     Ok(true)
+}
+
+/// Whether a search path has an entry.
+fn holds(path: &str, entry: &str) -> bool {
+    path.split(':')
+        .any(|part| part.trim_end_matches('/') == entry.trim_end_matches('/'))
 }
 
 fn set(variable: &mut Map<String, Value>, key: &str, value: String) {

@@ -3,6 +3,8 @@
 // clippy.toml allows these in tests, but not in the functions that tests call.
 #![allow(clippy::panic)]
 
+#[cfg(not(target_arch = "wasm32"))]
+use core::prelude::v1 as test_runner;
 use pod_edit::args::{
     ASYNC_SCHEDULING, ATTENTION_BACKEND, BLOCK_SIZE, COMPILATION_CONFIG, CommandLine, DISABLE_HYBRID_KV_CACHE_MANAGER,
     ENABLE_CHUNKED_PREFILL, ENFORCE_EAGER, Flag, FlagUse, Form, KV_TRANSFER_CONFIG, Launcher, PIPELINE_PARALLEL_SIZE,
@@ -10,6 +12,10 @@ use pod_edit::args::{
 };
 use rstest::rstest;
 use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+mod test_runner {
+    pub use wasm_bindgen_test::wasm_bindgen_test as test;
+}
 
 const JSON: &str = r#"{"kv_connector":"NixlConnector","kv_role":"kv_both"}"#;
 
@@ -103,6 +109,7 @@ fn effective(args: &[&str], flag: &Flag) -> Option<FlagUse> {
 #[case::flag_and_value_in_one_word(&["--kv-transfer-config {}"], None)]
 #[case::empty_value(&["--kv-transfer-config", ""], text(""))]
 #[case::a_value_that_names_the_flag(&["--model", "kv-transfer-config"], None)]
+#[test_runner::test]
 fn connector_flag(#[case] args: &[&str], #[case] expected: Option<FlagUse>) {
     assert_eq!(effective(args, &KV_TRANSFER_CONFIG), expected);
 }
@@ -112,6 +119,7 @@ fn connector_flag(#[case] args: &[&str], #[case] expected: Option<FlagUse>) {
 #[case::none("None", true)]
 #[case::null("null", false)]
 #[case::json("{}", false)]
+#[test_runner::test]
 fn rule_10_unset_values(#[case] value: &str, #[case] unset: bool) {
     assert_eq!(
         effective(&["--kv-transfer-config", value], &KV_TRANSFER_CONFIG).map(|found| found.is_unset()),
@@ -139,6 +147,7 @@ fn rule_10_unset_values(#[case] value: &str, #[case] unset: bool) {
 #[case::rule_8_level_glued(&["-O3"], &COMPILATION_CONFIG, None)]
 #[case::rule_8_level_equals(&["-O=3"], &COMPILATION_CONFIG, None)]
 #[case::level_swallows_nothing(&["-O{\"a.b\":1}", "-cc", "x"], &COMPILATION_CONFIG, text("x"))]
+#[test_runner::test]
 fn valued_flags(#[case] args: &[&str], #[case] flag: &Flag, #[case] expected: Option<FlagUse>) {
     assert_eq!(effective(args, flag), expected);
 }
@@ -160,6 +169,7 @@ fn valued_flags(#[case] args: &[&str], #[case] flag: &Flag, #[case] expected: Op
 #[case::hybrid_off(&["--disable-hybrid-kv-cache-manager"], &DISABLE_HYBRID_KV_CACHE_MANAGER, Some(FlagUse::On))]
 #[case::hybrid_on(&["--no-disable-hybrid-kv-cache-manager"], &DISABLE_HYBRID_KV_CACHE_MANAGER, Some(FlagUse::Off))]
 #[case::rule_7_hybrid_enabled(&["--enable-hybrid-kv-cache-manager"], &DISABLE_HYBRID_KV_CACHE_MANAGER, Some(FlagUse::Off))]
+#[test_runner::test]
 fn switches(#[case] args: &[&str], #[case] flag: &Flag, #[case] expected: Option<FlagUse>) {
     assert_eq!(effective(args, flag), expected);
 }
@@ -169,6 +179,7 @@ fn switches(#[case] args: &[&str], #[case] flag: &Flag, #[case] expected: Option
 #[case::rule_2_equals_is_ignored(&["m", "--config=/etc/vllm.yaml"], None)]
 #[case::shortened_is_not_read(&["m", "--confi", "/etc/vllm.yaml"], None)]
 #[case::absent(&["m"], None)]
+#[test_runner::test]
 fn rule_2_config_file(#[case] args: &[&str], #[case] expected: Option<&str>) {
     assert_eq!(CommandLine::of(&json!({ "args": args })).config_file(), expected);
 }
@@ -222,6 +233,7 @@ fn other(word: &str) -> Launcher {
 #[case::env(json!({"command": ["env", "A=b", "vllm", "serve"]}), other("env"))]
 #[case::own_server(json!({"command": ["./serve"]}), other("./serve"))]
 #[case::number(json!({"command": [7]}), other("7"))]
+#[test_runner::test]
 fn launchers(#[case] container: Value, #[case] expected: Launcher) {
     assert_eq!(CommandLine::of(&container).launcher(), expected);
 }
@@ -235,11 +247,12 @@ fn launchers(#[case] container: Value, #[case] expected: Launcher) {
 #[case::open_dotted_flag_before_double_dash(json!({"args": ["--compilation-config.level", "--", "x"]}), false)]
 #[case::closed_dotted_flag(json!({"args": ["--compilation-config.level", "3"]}), true)]
 #[case::open_plain_flag(json!({"args": ["m", "--block-size"]}), true)]
+#[test_runner::test]
 fn can_append(#[case] container: Value, #[case] expected: bool) {
     assert_eq!(CommandLine::of(&container).can_append(), expected);
 }
 
-#[test]
+#[test_runner::test]
 fn command_and_args_are_one_line() {
     let container = json!({"command": ["vllm", "serve", "m", "--block-size"], "args": ["16", "-pp", 2, "--pi=4"]});
     let line = CommandLine::of(&container);
@@ -251,13 +264,13 @@ fn command_and_args_are_one_line() {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn arguments_of_the_interpreter_are_not_the_engines() {
     let container = json!({"command": ["python3", "-W", "ignore", "-m", "vllm.entrypoints.api_server", "-tp", "2"]});
     assert_eq!(CommandLine::of(&container).effective(&TENSOR_PARALLEL_SIZE), text("2"));
 }
 
-#[test]
+#[test_runner::test]
 fn quotes_what_is_written() {
     let container = json!({"args": ["--kv_t", "a", "--kv-transfer-config.x.y", "1", "--kv-transfer-config=b", "--kv-transfer-config"]});
     assert_eq!(
@@ -271,7 +284,7 @@ fn quotes_what_is_written() {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn very_deep_keys_are_cut_off() {
     let keys = "a.".repeat(100_000);
     let found = effective(&[&format!("--kv-transfer-config.{keys}=1")], &KV_TRANSFER_CONFIG);

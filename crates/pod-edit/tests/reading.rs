@@ -1,9 +1,15 @@
 //! Reading never fails: what is absent, `null` or of the wrong type reads as absent.
 
+#[cfg(not(target_arch = "wasm32"))]
+use core::prelude::v1 as test_runner;
 use pod_edit::env::{self, EnvState};
 use pod_edit::{container, metadata, pod, volume};
 use rstest::rstest;
 use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+mod test_runner {
+    pub use wasm_bindgen_test::wasm_bindgen_test as test;
+}
 
 #[rstest]
 #[case::limit(json!({"limits": {"nvidia.com/gpu": "1"}}), true)]
@@ -23,6 +29,7 @@ use serde_json::{Value, json};
 #[case::no_quantity(json!({"limits": {"nvidia.com/gpu": [1]}}), false)]
 #[case::wrong_types(json!({"limits": ["nvidia.com/gpu"], "requests": 1, "claims": {}}), false)]
 #[case::null(json!(null), false)]
+#[test_runner::test]
 fn accelerators(#[case] resources: Value, #[case] expected: bool) {
     assert_eq!(
         container::wants_accelerator(&json!({"name": "vllm", "resources": resources})),
@@ -46,11 +53,12 @@ fn accelerators(#[case] resources: Value, #[case] expected: bool) {
 #[case::engine("vllm", false)]
 #[case::named_after_one("proxy-vllm", false)]
 #[case::no_dash("vllmproxy", false)]
+#[test_runner::test]
 fn proxies(#[case] name: &str, #[case] expected: bool) {
     assert_eq!(container::is_known_proxy(&json!({"name": name})), expected);
 }
 
-#[test]
+#[test_runner::test]
 fn nameless_containers_are_no_proxies() {
     assert!(!container::is_known_proxy(&json!({})));
     assert!(!container::is_known_proxy(&json!({"name": ["envoy"]})));
@@ -67,6 +75,7 @@ fn nameless_containers_are_no_proxies() {
 #[case::env_from_prefix(json!({"envFrom": [{"prefix": "B", "configMapRef": {"name": "c"}}]}), EnvState::Absent, 0)]
 #[case::own_entry_first(json!({"env": [{"name": "A", "value": "1"}], "envFrom": [{}]}), EnvState::Literal("1"), 1)]
 #[case::case_matters(json!({"env": [{"name": "a", "value": "1"}]}), EnvState::Absent, 0)]
+#[test_runner::test]
 fn environment(#[case] container: Value, #[case] state: EnvState<'_>, #[case] count: usize) {
     assert_eq!(env::state(&container, "A"), state);
     assert_eq!(env::count(&container, "A"), count);
@@ -81,6 +90,7 @@ fn environment(#[case] container: Value, #[case] state: EnvState<'_>, #[case] co
 #[case::below("/dev/shm/x", "/dev/shm", false)]
 #[case::above("/dev", "/dev/shm", false)]
 #[case::relative("dev/shm", "/dev/shm", false)]
+#[test_runner::test]
 fn paths(#[case] a: &str, #[case] b: &str, #[case] expected: bool) {
     assert_eq!(volume::same_path(a, b), expected);
     assert_eq!(volume::same_path(b, a), expected);
@@ -88,7 +98,7 @@ fn paths(#[case] a: &str, #[case] b: &str, #[case] expected: bool) {
     assert_eq!(volume::mount_at(&container, b).is_some(), expected);
 }
 
-#[test]
+#[test_runner::test]
 fn names_and_indices() {
     let pod = json!({
         "metadata": {"labels": {"l": "1"}, "annotations": {"a": "2", "n": 3}},
@@ -121,6 +131,7 @@ fn names_and_indices() {
 #[case::texts(json!({"metadata": {"labels": "x", "annotations": "x"}, "spec": {"containers": "x", "volumes": "x", "hostIPC": "x"}}))]
 #[case::lists(json!({"metadata": [], "spec": []}))]
 #[case::objects(json!({"spec": {"containers": {"0": {}}, "initContainers": {}, "volumes": {}, "imagePullSecrets": {}}}))]
+#[test_runner::test]
 fn odd_pods_read_as_empty(#[case] pod: Value) {
     assert!(container::containers(&pod).is_empty());
     assert!(container::init_containers(&pod).is_empty());

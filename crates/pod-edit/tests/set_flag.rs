@@ -3,6 +3,8 @@
 // clippy.toml allows these in tests, but not in the functions that tests call.
 #![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+#[cfg(not(target_arch = "wasm32"))]
+use core::prelude::v1 as test_runner;
 use pod_edit::args::{
     ATTENTION_BACKEND, BLOCK_SIZE, COMPILATION_CONFIG, CommandLine, ENABLE_CHUNKED_PREFILL, ENFORCE_EAGER, Flag,
     KV_TRANSFER_CONFIG, PIPELINE_PARALLEL_SIZE,
@@ -10,6 +12,10 @@ use pod_edit::args::{
 use pod_edit::{Edit, EditError, Plan};
 use rstest::rstest;
 use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+mod test_runner {
+    pub use wasm_bindgen_test::wasm_bindgen_test as test;
+}
 
 fn pod(command: &[&str], args: &[&str]) -> Value {
     json!({"spec": {"containers": [{"name": "vllm", "command": command, "args": args}]}})
@@ -91,6 +97,7 @@ fn args(pod: &Value) -> Vec<&str> {
     &["--block-size 16", "--block-size.x 1"]
 )]
 #[case::model_in_front(&["org/m", "--block-size", "1", "x", "--block-size", "2"], &["org/m", "x", "--block-size", "64"], &["--block-size 1", "--block-size 2"])]
+#[test_runner::test]
 fn block_size(#[case] before: &[&str], #[case] after: &[&str], #[case] replaced: &[&str]) {
     let mut pod = pod(&[], before);
     assert_eq!(apply(&mut pod, set(&BLOCK_SIZE, "64")).unwrap(), replaced);
@@ -112,6 +119,7 @@ fn block_size(#[case] before: &[&str], #[case] after: &[&str], #[case] replaced:
 #[case::negative_number(&ATTENTION_BACKEND, "-1", &[], &["--attention-backend", "-1"])]
 #[case::negative_fraction_would_read_as_dotted(&ATTENTION_BACKEND, "-1.5", &[], &["--attention-backend=-1.5"])]
 #[case::empty_value(&KV_TRANSFER_CONFIG, "", &["--kv-transfer-config", "x"], &["--kv-transfer-config", ""])]
+#[test_runner::test]
 fn other_flags(#[case] flag: &'static Flag, #[case] value: &str, #[case] before: &[&str], #[case] after: &[&str]) {
     let mut pod = pod(&[], before);
     apply(&mut pod, set(flag, value)).unwrap();
@@ -140,6 +148,7 @@ fn other_flags(#[case] flag: &'static Flag, #[case] value: &str, #[case] before:
     &["--served-model-name", "a", "--enforce-eager", "org/m"],
     &["--no-enforce-eager"]
 )]
+#[test_runner::test]
 fn switches(
     #[case] flag: &'static Flag,
     #[case] on: bool,
@@ -162,6 +171,7 @@ fn switches(
 #[case::dotted(&["vllm", "serve", "--block-size.x=1"], &["m"], Err("\"--block-size.x=1\""))]
 #[case::double_dash(&["vllm", "serve", "m", "--"], &["x"], Err("\"--\""))]
 #[case::double_dash_but_set(&["vllm", "serve", "m", "--block-size=64", "--"], &["x"], Ok(vec!["x"]))]
+#[test_runner::test]
 fn occurrences_in_command(#[case] command: &[&str], #[case] before: &[&str], #[case] after: Result<Vec<&str>, &str>) {
     let mut pod = pod(command, before);
     match (apply(&mut pod, set(&BLOCK_SIZE, "64")), after) {
@@ -177,7 +187,7 @@ fn occurrences_in_command(#[case] command: &[&str], #[case] before: &[&str], #[c
     assert_eq!(pod["spec"]["containers"][0]["command"], json!(command));
 }
 
-#[test]
+#[test_runner::test]
 fn switch_in_command_is_overridden_by_the_last() {
     let mut pod = pod(&["vllm", "serve", "--no-enforce-eager"], &["m"]);
     assert_eq!(
@@ -187,7 +197,7 @@ fn switch_in_command_is_overridden_by_the_last() {
     assert_eq!(args(&pod), ["m", "--enforce-eager"]);
 }
 
-#[test]
+#[test_runner::test]
 fn refused_switch_in_command_cannot_be_mended() {
     let error = apply(
         &mut pod(&["vllm", "serve", "--enforce-eager=1"], &["m"]),
@@ -203,6 +213,7 @@ fn refused_switch_in_command_cannot_be_mended() {
     &["--served-model-name", "a", "--block-size=1", "m", "--block-size=2", "n"],
     "--block-size=1, --block-size=2"
 )]
+#[test_runner::test]
 fn what_cannot_be_done(#[case] before: &[&str], #[case] found: &str) {
     let error = apply(&mut pod(&[], before), set(&BLOCK_SIZE, "64")).unwrap_err();
     assert_eq!(
@@ -211,7 +222,7 @@ fn what_cannot_be_done(#[case] before: &[&str], #[case] found: &str) {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn stray_truth_value_behind_an_option() {
     let mut pod = pod(&[], &["--served-model-name", "a", "--enforce-eager=False", "False"]);
     let error = apply(&mut pod, switch(&ENFORCE_EAGER, true)).unwrap_err();
@@ -221,7 +232,7 @@ fn stray_truth_value_behind_an_option() {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn open_dotted_flag_of_ours_is_removed() {
     let mut pod = pod(&[], &["m", "--block-size.x"]);
     assert_eq!(apply(&mut pod, set(&BLOCK_SIZE, "64")).unwrap(), ["--block-size.x"]);
@@ -231,6 +242,7 @@ fn open_dotted_flag_of_ours_is_removed() {
 #[rstest]
 #[case::value_for_a_switch(set(&ENFORCE_EAGER, "1"), "a flag that takes a value")]
 #[case::switch_for_a_value(switch(&BLOCK_SIZE, true), "an on/off flag")]
+#[test_runner::test]
 fn kinds_must_fit(#[case] edit: Edit, #[case] expected: &str) {
     assert_eq!(apply(&mut pod(&[], &["m"]), edit).unwrap_err().expected, expected);
 }
@@ -239,6 +251,7 @@ fn kinds_must_fit(#[case] edit: Edit, #[case] expected: &str) {
 #[case::absent(json!({"name": "c"}))]
 #[case::null(json!({"name": "c", "args": null}))]
 #[case::empty(json!({"name": "c", "args": []}))]
+#[test_runner::test]
 fn args_are_created(#[case] container: Value) {
     let mut pod = json!({"spec": {"containers": [container]}});
     apply(&mut pod, set(&BLOCK_SIZE, "64")).unwrap();
@@ -248,7 +261,7 @@ fn args_are_created(#[case] container: Value) {
     );
 }
 
-#[test]
+#[test_runner::test]
 fn words_that_are_no_text_stay() {
     let mut pod = json!({"spec": {"containers": [{"args": [7, "--block-size", 16, null, "--block-size=1"]}]}});
     apply(&mut pod, switch(&ENFORCE_EAGER, true)).unwrap();
@@ -263,6 +276,7 @@ fn words_that_are_no_text_stay() {
 #[case::args(json!({"args": "--model m"}), "spec.containers[0].args", "the string \"--model m\"")]
 #[case::command(json!({"command": {}}), "spec.containers[0].command", "an object")]
 #[case::container(json!(3), "spec.containers[0]", "the number 3")]
+#[test_runner::test]
 fn wrong_types_are_errors(#[case] container: Value, #[case] path: &str, #[case] found: &str) {
     for edit in [
         set(&BLOCK_SIZE, "64"),
@@ -287,6 +301,7 @@ fn wrong_types_are_errors(#[case] container: Value, #[case] path: &str, #[case] 
     &["--", "--kv-transfer-config", "{}"],
     &["--kv-transfer-config", "{}", "--", "--kv-transfer-config", "{}"]
 )]
+#[test_runner::test]
 fn appending(#[case] before: &[&str], #[case] after: &[&str]) {
     let mut pod = pod(&[], before);
     let tokens = vec!["--kv-transfer-config".to_owned(), "{}".to_owned()];
@@ -294,7 +309,7 @@ fn appending(#[case] before: &[&str], #[case] after: &[&str]) {
     assert_eq!(args(&pod), after);
 }
 
-#[test]
+#[test_runner::test]
 fn appending_is_refused_where_it_would_be_positional_or_swallowed() {
     let tokens = vec!["--x".to_owned()];
     for (mut pod, path) in [
@@ -314,7 +329,7 @@ fn appending_is_refused_where_it_would_be_positional_or_swallowed() {
     }
 }
 
-#[test]
+#[test_runner::test]
 fn appending_nothing_changes_nothing() {
     let mut pod = json!({"spec": {"containers": [{"args": null}]}});
     assert_eq!(

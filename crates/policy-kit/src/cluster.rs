@@ -55,14 +55,24 @@ pub fn classify(host_error: &str) -> Lookup {
         Lookup::NotFound
     } else if host_error.contains("Cannot find resource ") {
         Lookup::NotServed
-    } else if host_error.contains("error finding resource ")
-        && (host_error.contains("404") || host_error.contains("not found") || host_error.contains("NotFound"))
-    {
+    } else if host_error.contains("error finding resource ") && is_http_404(host_error) {
         // The whole API group is unknown, so the discovery of its kinds ends in a 404.
         Lookup::NotServed
     } else {
         Lookup::Unavailable(host_error.to_owned())
     }
+}
+
+/// The spellings of an HTTP 404 in the API client's errors. A number alone says nothing: ports and addresses hold it too.
+fn is_http_404(text: &str) -> bool {
+    [
+        "404 page not found",
+        "404 Not Found",
+        "code: 404",
+        "reason: \"NotFound\"",
+    ]
+    .iter()
+    .any(|spelling| text.contains(spelling))
 }
 
 /// What to do about an unavailable look-up, in a few words for a warning.
@@ -78,6 +88,9 @@ pub fn remedy(host_error: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     #[test]
@@ -107,6 +120,8 @@ mod tests {
             "Policy has not been granted access to Kubernetes v1/ConfigMap resources. The violation has been reported.",
             "Callback evaluation failure: kube::Client was not initialized properly",
             "Callback evaluation failure: error finding resource a/v1 / B: connection refused",
+            "Callback evaluation failure: error finding resource a/v1 / B: dns error: host not found",
+            "Callback evaluation failure: error finding resource a/v1 / B: 10.96.0.1:40443: Connection refused",
             "Callback evaluation failure: ApiError: configmaps \"x\" is forbidden: 403",
         ] {
             assert_eq!(classify(text), Lookup::Unavailable(text.to_owned()));

@@ -5,6 +5,7 @@
 
 mod clash;
 mod images;
+mod ratchet;
 
 use crate::cluster::Cluster;
 use crate::request::Request;
@@ -68,8 +69,8 @@ pub enum Change<'a> {
 
 /// Judges an object that is created or changed.
 ///
-/// On a change, a fault that the object had before is let pass: otherwise nobody could remove a finalizer from, or mend
-/// one thing of, an object that was stored under older rules. An object that is being deleted always passes.
+/// On a change, a fault that the object had before is let pass ([`ratchet`]): otherwise nobody could remove a finalizer
+/// from, or mend one thing of, an object that was stored under older rules. An object that is being deleted always passes.
 pub fn decide(
     kind: Kind,
     object: &Value,
@@ -95,7 +96,7 @@ pub fn decide(
         Change::Update(None) => {}
         Change::Update(Some(old)) => {
             let before = all_faults(kind, old, settings);
-            faults.retain(|fault| !before.contains(fault));
+            faults.retain(|fault| !ratchet::had(fault, object, &before, old));
         }
     }
     // A refusal says everything in its message.

@@ -147,6 +147,9 @@ fn value(raw: Option<&RawValue>) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
     use serde_json::json;
 

@@ -198,6 +198,9 @@ pub fn validate<T>(payload: &[u8], read: fn(&str) -> Result<T, String>) -> CallR
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,6 +4,8 @@
 //! docs/differences.md, each of which has a reason. A difference that is not listed there fails, and so does a listed one
 //! that does not exist.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 use lmcache_api::{AnyObject, EngineRef, EngineSpec, IpcMode, Kind, connection_config, decode, ipc_mode, validate};
 use policy_kit::cluster::{Cluster, Lookup, Query};
 use policy_kit::pod::{Settings, decide};

@@ -1,5 +1,7 @@
 //! What holds for every Pod, however odd, and whatever the cluster answers.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 mod support;
 
 use json_patch::PatchOperation;

@@ -1,6 +1,7 @@
 //! The manifests under `deploy/policies` install what the metadata describes.
 
-use policy_tests::{load, root};
+use policy_host::metadata::{Metadata, artifacthub_package};
+use policy_tests::{POLICIES, load, root};
 use serde_json::Value;
 
 fn manifest(file: &str) -> Value {
@@ -60,5 +61,30 @@ fn settings_in_manifests_are_valid() {
             .unwrap()
             .validate_settings(&settings, &policy_host::EvaluationContext::without_cluster());
         assert!(verdict.valid, "{file}: {:?}", verdict.message);
+    }
+}
+
+#[test]
+fn artifact_hub_packages_are_generated_from_the_metadata() {
+    let read = |path: String| {
+        std::fs::read_to_string(root().join(&path))
+            .unwrap_or_else(|error| panic!("{path}: {error}: run `make generate`"))
+    };
+    let created_at = read("artifacthub/created-at".to_owned());
+    for name in POLICIES {
+        let metadata = Metadata::from_file(root().join(format!("metadata/{name}/metadata.yml"))).unwrap();
+        let questions = read(format!("metadata/{name}/questions-ui.yml"));
+        let package = artifacthub_package(&metadata, Some(&questions), created_at.trim()).unwrap();
+        assert_eq!(
+            read(format!("artifacthub/{name}/artifacthub-pkg.yml")),
+            package,
+            "{name}: run `make generate`"
+        );
+        let readme = read(format!("artifacthub/{name}/README.md"));
+        assert_eq!(
+            readme,
+            read(format!("policies/{name}/README.md")),
+            "{name}: run `make generate`"
+        );
     }
 }

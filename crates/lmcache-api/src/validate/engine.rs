@@ -5,14 +5,11 @@ use serde_json::Value;
 use super::{Faults, backend, images, pods, resources};
 use crate::connection::OWN_KEYS;
 use crate::fault::{echo, push_key};
-use crate::ports::{Port, PortSource, listening_ports};
+use crate::ports::listening_ports;
 use crate::{
     CacheBlendEngineSpec, ConnectionSpec, EngineSpec, EvictionPolicy, EvictionSpec, FIRST_RELEASE_WITH_ISOLATED_IPC,
     FaultKind, FieldError, ImageSpec, L2BackendSpec, LMCacheEngineSpec, StorePolicy, server_release,
 };
-
-/// Port of vLLM's NIXL side channel when `pd` names none.
-const DEFAULT_NIXL_PORT: i32 = 5558;
 
 /// The only chunk size that the CacheBlend plugin works with: four blocks of 64 tokens.
 const CACHEBLEND_CHUNK_SIZE: i32 = 256;
@@ -112,20 +109,9 @@ fn check_payload_repository(image: Option<&ImageSpec>, faults: &mut Faults) {
     }
 }
 
-/// Two listeners of one Pod (or, with a NIXL port, of one node) cannot share a port.
+/// Two listeners of one Pod cannot share a port. (NIXL's side channel listens in another Pod, the model server's.)
 fn check_ports(spec: &dyn EngineSpec, faults: &mut Faults) {
-    let mut ports = listening_ports(spec);
-    if let Some(pd) = spec.pd() {
-        let (number, source) = match pd.nixl_side_channel_port {
-            Some(number) => (number, PortSource::Field),
-            None => (DEFAULT_NIXL_PORT, PortSource::Default),
-        };
-        ports.push(Port {
-            path: "spec.pd.nixlSideChannelPort",
-            number,
-            source,
-        });
-    }
+    let ports = listening_ports(spec);
     for (index, port) in ports.iter().enumerate() {
         let earlier = ports.iter().take(index).find(|earlier| earlier.number == port.number);
         if let Some(earlier) = earlier {

@@ -55,6 +55,7 @@ fn taken(path: &str, items: Option<&[Value]>, name: &str, whose: &str, faults: &
 pub(super) fn check_interval(prometheus: Option<&PrometheusSpec>, faults: &mut Faults) {
     let monitor = prometheus.and_then(|prometheus| prometheus.service_monitor.as_ref());
     if let Some(interval) = monitor.and_then(|monitor| monitor.interval.as_deref())
+        && !interval.is_empty() // counts as unset
         && !is_prometheus_duration(interval)
     {
         let path = "spec.prometheus.serviceMonitor.interval";
@@ -68,8 +69,8 @@ pub(super) fn check_interval(prometheus: Option<&PrometheusSpec>, faults: &mut F
 
 /// Whole numbers with units from the largest to the smallest, each at most once; or `0`.
 fn is_prometheus_duration(text: &str) -> bool {
-    if text.is_empty() || text == "0" {
-        return !text.is_empty();
+    if text == "0" {
+        return true;
     }
     let mut units = ["y", "w", "d", "h", "m", "s", "ms"].into_iter();
     let mut rest = text;

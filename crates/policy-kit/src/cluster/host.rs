@@ -56,6 +56,9 @@ fn read(answer: &[u8]) -> Lookup {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
     use serde_json::json;
 

@@ -43,8 +43,11 @@ pub(super) fn faults(kind: Kind, object: &Value, settings: &Settings) -> Vec<Fie
     faults
 }
 
-/// Does an entry of `allowedRepositories` cover a repository? `ghcr.io/acme/*` covers everything below it.
+/// Does an entry of `allowedRepositories` cover a repository? `ghcr.io/acme/*` covers everything below it. Docker's own
+/// registry may be left out on either side, as in image references.
 fn allows(entry: &str, repository: &str) -> bool {
+    let plain = |name: &'_ str| name.strip_prefix("docker.io/").unwrap_or(name).to_owned();
+    let (entry, repository) = (plain(entry), plain(repository));
     match entry.strip_suffix("/*") {
         Some(prefix) => repository
             .strip_prefix(prefix)
@@ -55,6 +58,9 @@ fn allows(entry: &str, repository: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::allows;
 
     #[test]
@@ -66,6 +72,8 @@ mod tests {
             ("ghcr.io/acme/*", "ghcr.io/acme/a/b", true),
             ("ghcr.io/acme/*", "ghcr.io/acmes/kv", false),
             ("ghcr.io/acme/*", "ghcr.io/acme/", false),
+            ("lmcache/vllm-openai", "docker.io/lmcache/vllm-openai", true),
+            ("docker.io/lmcache/*", "lmcache/vllm-openai", true),
             ("*", "anything", true),
         ] {
             assert_eq!(allows(entry, repository), expected, "{entry} {repository}");

@@ -2,6 +2,8 @@ use super::*;
 use crate::cluster::{Lookup, Query};
 use serde_json::json;
 use std::cell::Cell;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// A cluster in which every look-up has the same answer.
 struct Always(Lookup, Cell<usize>);
@@ -73,6 +75,39 @@ fn only_new_faults_of_a_change_count() {
     assert_eq!(paths(&worse, old(&bad), Lookup::NotFound), ["spec.l1.sizeGB"]);
     assert_eq!(paths(&bad, old(&good), Lookup::NotFound), ["spec.l1.sizeGB"]);
     assert_eq!(paths(&bad, Change::Update(None), Lookup::NotFound), ["spec.l1.sizeGB"]);
+}
+
+/// A change that leaves the faulty value as it was is let through, although the fault's text or place changes.
+#[test]
+fn a_fault_is_the_same_where_its_value_is_the_same() {
+    let request = |limit: &str| {
+        json!({"metadata": {"name": "kv-pool"}, "spec": {"l1": {"sizeGB": 1}, "resourceOverrides": {
+            "requests": {"memory": "70Gi"}, "limits": {"memory": limit}}}})
+    };
+    let release = |release: &str| json!({"metadata": {"name": "kv-pool"}, "spec": {"l1": {"sizeGB": 1}, "isolatedIPC": true, "server": {"release": release}}});
+    let volumes = |names: &[&str]| {
+        let volumes: Vec<Value> = names.iter().map(|name| json!({"name": name, "emptyDir": {}})).collect();
+        json!({"metadata": {"name": "kv-pool"}, "spec": {"l1": {"sizeGB": 1}, "volumes": volumes, "l2Backend": {
+            "resp": {"host": "r", "port": 1}, "serde": {"aesgcm": {"masterKeySecretRef": {"name": "k"}}}}}})
+    };
+    for (old, new) in [
+        (request("50Gi"), request("60Gi")),
+        (release("0.5.3"), release("0.5.4")),
+        (volumes(&["data", "l2-master-key"]), volumes(&["l2-master-key"])),
+    ] {
+        assert_eq!(paths(&old, Change::Create, Lookup::NotFound).len(), 1, "{old}");
+        assert_eq!(paths(&new, Change::Update(None), Lookup::NotFound).len(), 1, "{new}");
+        assert!(
+            paths(&new, Change::Update(Some(&old)), Lookup::NotFound).is_empty(),
+            "{new}"
+        );
+    }
+    let worse = json!({"metadata": {"name": "kv-pool"}, "spec": {"l1": {"sizeGB": 1}, "resourceOverrides": {
+        "requests": {"memory": "90Gi"}, "limits": {"memory": "50Gi"}}}});
+    assert_eq!(
+        paths(&worse, Change::Update(Some(&request("50Gi"))), Lookup::NotFound).len(),
+        1
+    );
 }
 
 #[test]

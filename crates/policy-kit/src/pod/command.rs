@@ -14,9 +14,8 @@ pub(super) fn check(target: &Value, line: &CommandLine<'_>, setting: CommandOver
     let overridden = |what: &str| {
         Err(Skip::new(
             SkipReason::CommandOverride,
-            format!(
-                "container {name} {what}, so arguments would not reach vLLM: not wired; give vLLM's arguments in args without a shell"
-            ),
+            format!("container {name} {what}, so what is appended to its args would not reach vLLM"),
+            "give vLLM's arguments in args, without a shell or wrapper",
         ))
     };
     match line.launcher() {
@@ -35,7 +34,7 @@ pub(super) fn check(target: &Value, line: &CommandLine<'_>, setting: CommandOver
         return overridden("overrides the image's command (setting commandOverride: Skip)");
     }
     if !line.can_append() {
-        return overridden("ends its options with -- inside command");
+        return overridden("ends in -- inside command, or in a dotted flag without its value");
     }
     Ok(())
 }
@@ -44,7 +43,8 @@ pub(super) fn check(target: &Value, line: &CommandLine<'_>, setting: CommandOver
 fn sglang(name: &str) -> Skip {
     Skip::new(
         SkipReason::EngineTypeUnsupported,
-        format!("container {name} runs SGLang, which takes its LMCache settings from a file: not wired"),
+        format!("container {name} runs SGLang, which knows no --kv-transfer-config"),
+        "give it its LMCache settings by hand and remove the opt-in",
     )
 }
 

@@ -7,7 +7,8 @@ use super::outcome::{Skip, SkipReason};
 use super::settings::Strictness;
 use crate::keys::{CLIENT_RELEASE, VLLM_RELEASE};
 use crate::text::quoted;
-use lmcache_api::{EngineSpec, IpcMode, Release, server_release};
+use lmcache_api::ports::chunk_size;
+use lmcache_api::{EngineSpec, FIRST_RELEASE_WITH_ISOLATED_IPC, IpcMode, Release, server_release};
 use pod_edit::args::{BLOCK_SIZE, CommandLine, FlagUse};
 use pod_edit::metadata;
 use serde_json::Value;
@@ -16,13 +17,9 @@ const fn release(major: u32, minor: u32, patch: u32) -> Release {
     Release { major, minor, patch }
 }
 
-/// First client that knows `lmcache.mp.isolated_ipc`.
-const ISOLATED_IPC_FROM: Release = release(0, 5, 5);
 /// Newest releases that were read.
 const NEWEST_LMCACHE: Release = release(0, 5, 6);
 const NEWEST_VLLM: Release = release(0, 33, 0);
-/// Tokens per chunk where the engine does not say.
-const DEFAULT_CHUNK_SIZE: i64 = 256;
 
 /// First release of each group whose client and server understand each other: the numbers of the requests changed at
 /// each of them, and nothing negotiates a version.
@@ -51,27 +48,27 @@ impl Releases {
     /// Reads releases from annotations of the Pod, which win, and from image tags.
     pub fn read(pod: &Value, target: &Value, engine: Option<&dyn EngineSpec>, warnings: &mut Vec<String>) -> Self {
         let image = target.get("image").and_then(Value::as_str).unwrap_or_default();
+        // An annotation that cannot be read means that nobody knows: it was put there because the tag does not say.
         let mut annotated = |key: &str| {
             let text = metadata::annotation(pod, key)?.trim();
             let found = Release::from_tag(text);
             if found.is_none() {
                 warnings.push(format!(
-                    "{key} is {}, which is no release: ignored; write it like 0.5.6",
+                    "{key} is {}, which is no release: taken for unknown; write it like 0.5.6",
                     quoted(text)
                 ));
             }
-            found
+            Some(found)
         };
-        let client = annotated(CLIENT_RELEASE)
-            .or_else(|| {
-                engine
-                    .and_then(EngineSpec::payload_image)
-                    .and_then(|payload| payload.tag.as_deref())
-                    .and_then(Release::from_tag)
-            })
-            .or_else(|| tag_release(image, "lmcache/vllm-openai"));
+        // A staged payload comes before what is in the image, whatever that is.
+        let payload = engine.and_then(EngineSpec::payload_image);
+        let client = annotated(CLIENT_RELEASE).unwrap_or_else(|| match payload {
+            Some(payload) => payload.tag.as_deref().and_then(Release::from_tag),
+            None => tag_release(image, "lmcache/vllm-openai"),
+        });
+        let vllm = annotated(VLLM_RELEASE).unwrap_or_else(|| tag_release(image, "vllm/vllm-openai"));
         Self {
-            vllm: annotated(VLLM_RELEASE).or_else(|| tag_release(image, "vllm/vllm-openai")),
+            vllm,
             client,
             server: engine.and_then(server_release),
         }
@@ -83,7 +80,13 @@ impl Releases {
 enum Verdict {
     Fine,
     Doubt(String),
-    Bad(SkipReason, String),
+    /// The reason, what was found and what to change.
+    Bad(SkipReason, String, String),
+}
+
+/// A client that cannot work where it is.
+fn incompatible(problem: String, remedy: &str) -> Verdict {
+    Verdict::Bad(SkipReason::EngineImageIncompatible, problem, remedy.to_owned())
 }
 
 /// Judges a Pod. Harm is a reason to skip, unless the setting says to warn or not to look.
@@ -107,10 +110,10 @@ pub(super) fn check(
         match verdict {
             Verdict::Fine => {}
             Verdict::Doubt(text) => warnings.push(text),
-            Verdict::Bad(reason, text) if setting == Strictness::Skip => {
-                return Err(Skip::new(reason, format!("{text}: not wired")));
+            Verdict::Bad(reason, problem, remedy) if setting == Strictness::Skip => {
+                return Err(Skip::new(reason, problem, remedy));
             }
-            Verdict::Bad(_, text) => warnings.push(text),
+            Verdict::Bad(_, problem, remedy) => warnings.push(format!("{problem}; {remedy}")),
         }
     }
     Ok(())
@@ -121,24 +124,26 @@ fn connector(releases: &Releases) -> Verdict {
     let Some(vllm) = releases.vllm else {
         return Verdict::Fine;
     };
-    let bad = |text: String| Verdict::Bad(SkipReason::EngineImageIncompatible, text);
     if vllm < release(0, 11, 0) || vllm > NEWEST_VLLM {
         return Verdict::Fine;
     }
     if vllm < release(0, 17, 0) {
-        return bad(format!(
-            "no LMCache release works with vLLM {vllm}; use vLLM 0.22.0 or newer"
-        ));
+        return incompatible(
+            format!("no LMCache release works with vLLM {vllm}"),
+            "use vLLM 0.22.0 or newer",
+        );
     }
     let client = releases.client;
     if vllm < release(0, 20, 0) {
         return match client {
-            Some(client) if client >= release(0, 5, 0) => bad(format!(
-                "vLLM {vllm} runs its own connector, which cannot use LMCache {client}; use vLLM 0.22.0 or newer"
-            )),
-            Some(client) if client <= release(0, 4, 1) && vllm >= release(0, 18, 0) => bad(format!(
-                "vLLM {vllm} runs its own connector, which cannot use LMCache {client}; use LMCache 0.4.2 to 0.4.7"
-            )),
+            Some(client) if client >= release(0, 5, 0) => incompatible(
+                format!("vLLM {vllm} runs its own connector, which cannot use LMCache {client}"),
+                "use vLLM 0.22.0 or newer",
+            ),
+            Some(client) if client <= release(0, 4, 1) && vllm >= release(0, 18, 0) => incompatible(
+                format!("vLLM {vllm} runs its own connector, which cannot use LMCache {client}"),
+                "use LMCache 0.4.2 to 0.4.7",
+            ),
             _ => Verdict::Doubt(format!(
                 "vLLM {vllm} runs its own LMCacheMPConnector whatever is injected: only LMCache 0.4.2 to 0.4.7 works, with host and port alone"
             )),
@@ -148,14 +153,16 @@ fn connector(releases: &Releases) -> Verdict {
         return Verdict::Fine;
     };
     if client < release(0, 4, 5) {
-        return bad(format!(
-            "LMCache {client} has no connector for vLLM {vllm}; use LMCache 0.4.5 or newer"
-        ));
+        return incompatible(
+            format!("LMCache {client} has no connector for vLLM {vllm}"),
+            "use LMCache 0.4.5 or newer",
+        );
     }
     if vllm < release(0, 22, 0) && client >= release(0, 4, 7) {
-        return bad(format!(
-            "LMCache {client} does not load in vLLM {vllm}; use vLLM 0.22.0 or newer"
-        ));
+        return incompatible(
+            format!("LMCache {client} does not load in vLLM {vllm}"),
+            "use vLLM 0.22.0 or newer",
+        );
     }
     if vllm >= release(0, 29, 0) && client < release(0, 5, 5) {
         return Verdict::Doubt(format!(
@@ -172,19 +179,15 @@ fn isolation(releases: &Releases, ipc_mode: IpcMode) -> Verdict {
     }
     let own_connector = |vllm: Release| vllm >= release(0, 17, 0) && vllm < release(0, 20, 0);
     match releases {
-        Releases { vllm: Some(vllm), .. } if own_connector(*vllm) => Verdict::Bad(
-            SkipReason::EngineImageIncompatible,
-            format!(
-                "the engine runs with isolated IPC, which the connector of vLLM {vllm} cannot; use vLLM 0.22.0 or newer"
-            ),
+        Releases { vllm: Some(vllm), .. } if own_connector(*vllm) => incompatible(
+            format!("the engine runs with isolated IPC, which the connector of vLLM {vllm} cannot"),
+            "use vLLM 0.22.0 or newer",
         ),
         Releases {
             client: Some(client), ..
-        } if *client < ISOLATED_IPC_FROM => Verdict::Bad(
-            SkipReason::EngineImageIncompatible,
-            format!(
-                "the engine runs with isolated IPC, which LMCache {client} cannot; use LMCache {ISOLATED_IPC_FROM} or newer"
-            ),
+        } if *client < FIRST_RELEASE_WITH_ISOLATED_IPC => incompatible(
+            format!("the engine runs with isolated IPC, which LMCache {client} cannot"),
+            "use LMCache 0.5.5 or newer",
         ),
         _ => Verdict::Fine,
     }
@@ -200,8 +203,9 @@ fn skew(releases: &Releases) -> Verdict {
             Verdict::Bad(
                 SkipReason::ClientServerSkew,
                 format!(
-                    "LMCache client {client} does not understand server {server} (the engine would hang or the server lose its cache); use one release for both"
+                    "LMCache client {client} does not understand server {server} (the engine would hang or the server lose its cache)"
                 ),
+                "use one release for both".to_owned(),
             )
         }
         _ => Verdict::Fine,
@@ -211,17 +215,15 @@ fn skew(releases: &Releases) -> Verdict {
 /// Does vLLM's block size, where the command line gives it, divide the server's chunk size?
 fn blocks(line: &CommandLine<'_>, engine: Option<&dyn EngineSpec>) -> Verdict {
     let Some(engine) = engine else { return Verdict::Fine };
-    let chunk = engine
-        .server()
-        .and_then(|server| server.chunk_size)
-        .map_or(DEFAULT_CHUNK_SIZE, i64::from);
+    let chunk = i64::from(chunk_size(engine));
     let Some(FlagUse::Text(text)) = line.effective(&BLOCK_SIZE) else {
         return Verdict::Fine;
     };
     match text.trim().parse::<i64>() {
-        Ok(block) if block > 0 && chunk % block != 0 => Verdict::Bad(
+        Ok(block) if block > 0 && chunk > 0 && chunk % block != 0 => Verdict::Bad(
             SkipReason::BlockSizeMismatch,
-            format!("--block-size {block} does not divide the engine's chunk size {chunk}; use a divisor of {chunk}"),
+            format!("--block-size {block} does not divide the engine's chunk size {chunk}"),
+            format!("use a divisor of {chunk}"),
         ),
         _ => Verdict::Fine,
     }

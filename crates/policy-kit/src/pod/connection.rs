@@ -10,16 +10,12 @@ use super::reference::EngineName;
 use crate::cluster::{Cluster, Lookup, Query, remedy};
 use crate::keys::{CONNECTION_SUFFIX, INSTANCE_LABEL, IPC_MODE, OPERATOR_LABELS};
 use lmcache_api::{
-    API_VERSION, EngineRef, EngineSpec, GROUP, IpcMode, Kind, LMCacheEngineSpec, PdRole, connection_config,
-    connection_key, ipc_mode, read,
+    API_VERSION, CACHEBLEND_CONNECTOR, EngineRef, EngineSpec, GROUP, IpcMode, Kind, LMCACHE_CONNECTOR,
+    LMCacheEngineSpec, PdRole, connection_config, connection_key, ipc_mode, read,
 };
 use serde_json::Value;
 use std::str::FromStr;
 
-/// Class name of LMCache's multiprocess connector.
-pub(super) const LMCACHE_CONNECTOR: &str = "LMCacheMPConnector";
-/// Class name of CacheBlend's connector.
-const CACHEBLEND_CONNECTOR: &str = "CBKVConnector";
 const ISOLATED_IPC: &str = "lmcache.mp.isolated_ipc";
 
 /// An engine and its connection ConfigMap as the cluster answered, not yet judged.
@@ -84,12 +80,8 @@ pub(super) fn optional(cluster: &dyn Cluster, query: &Query<'_>) -> Result<Optio
         Lookup::NotFound | Lookup::NotServed => Ok(None),
         Lookup::Unavailable(text) => Err(Skip::new(
             SkipReason::LookupUnavailable,
-            format!(
-                "could not read {} {}: not wired; {}",
-                query.kind,
-                query.name,
-                remedy(&text)
-            ),
+            format!("could not read {} {}", query.kind, query.name),
+            remedy(&text),
         )),
     }
 }
@@ -120,10 +112,11 @@ impl Dereferenced {
             return Err(Skip::new(
                 SkipReason::EngineKindMismatch,
                 format!(
-                    "{}{CONNECTION_SUFFIX} belongs to a {other}, not to a {}: not wired; use the opt-in keys of that kind",
+                    "{}{CONNECTION_SUFFIX} belongs to a {other}, not to a {}",
                     name.name,
                     kind.as_str()
                 ),
+                "use the opt-in keys of that kind, or another engine",
             ));
         }
         if engine.is_none() && !has_operator_labels(config_map, &name.name) {
@@ -160,9 +153,10 @@ impl Dereferenced {
                     return Err(Skip::new(
                         SkipReason::ConnectionConfigInvalid,
                         format!(
-                            "ConfigMap {}{CONNECTION_SUFFIX} {fault} and there is no engine {}: not wired; create the engine",
+                            "ConfigMap {}{CONNECTION_SUFFIX} {fault}, and there is no engine {}",
                             name.name, name.name
                         ),
+                        "create the engine, then recreate the Pod",
                     ));
                 }
                 Err(fault) => warnings.push(format!(
@@ -197,10 +191,8 @@ pub(super) struct Defaults<'a> {
 fn not_found(name: &EngineName, kind: Kind) -> Skip {
     Skip::new(
         SkipReason::EngineNotFound,
-        format!(
-            "{} {name} does not exist: not wired; create it first, then recreate the Pod",
-            kind.as_str()
-        ),
+        format!("{} {name} does not exist", kind.as_str()),
+        "create it first, then recreate the Pod",
     )
 }
 

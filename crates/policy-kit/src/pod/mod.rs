@@ -27,6 +27,7 @@ pub use settings::{Admission, CommandOverride, OptIn, Settings, Strictness};
 
 use crate::cluster::{Cluster, Query};
 use crate::keys::{self, POD_SECURITY_ENFORCE};
+use crate::text::quoted;
 use lmcache_api::{EngineSpec, Kind};
 use pod_edit::args::{CommandLine, KV_TRANSFER_CONFIG};
 use pod_edit::env::{self, EnvState};
@@ -61,7 +62,7 @@ pub fn decide(pod: &Value, namespace: Option<&str>, settings: &Settings, cluster
         Ok(name) => name,
         Err(skip) => return skipped(skip, String::new()),
     };
-    let mut warnings = Vec::new();
+    let mut warnings = Vec::from_iter(misspelt(pod));
     match wire(pod, namespace, &name, settings, cluster, &mut warnings) {
         Ok((edits, reason)) => Decision {
             outcome: Outcome::Wired(reason),
@@ -75,8 +76,10 @@ pub fn decide(pod: &Value, namespace: Option<&str>, settings: &Settings, cluster
 
 /// The decision for a Pod whose members have types that no Pod has, found out when the plan was applied.
 pub fn malformed(engine: String, error: &pod_edit::EditError) -> Decision {
-    let skip = Skip::new(SkipReason::PodMalformed, format!("{error}: not wired"));
-    skipped(skip, engine)
+    skipped(
+        Skip::new(SkipReason::PodMalformed, error.to_string(), "give that member its type"),
+        engine,
+    )
 }
 
 /// A Pod that is left alone. What was noticed on the way about a wiring that does not happen is not said.
@@ -88,7 +91,7 @@ fn skipped(skip: Skip, engine: String) -> Decision {
     Decision {
         outcome: Outcome::Skipped(skip.reason),
         plan: Plan::from(vec![note]),
-        warnings: vec![skip.warning],
+        warnings: vec![skip.warning()],
         engine,
     }
 }
@@ -103,7 +106,7 @@ fn refused(pod: &Value, skip: &Skip, settings: &Settings, name: &EngineName) -> 
     denied.then(|| Decision {
         outcome: Outcome::Refused {
             reason: skip.reason,
-            message: format!("{}: {}", skip.reason.as_str(), skip.warning),
+            message: skip.refusal(),
             code,
         },
         plan: Plan::default(),
@@ -116,6 +119,19 @@ fn on_missing_engine(pod: &Value, settings: &Settings) -> Admission {
     let word = metadata::annotation(pod, keys::ON_MISSING_ENGINE).map(str::trim);
     word.and_then(crate::settings::Choice::from_word)
         .unwrap_or(settings.on_missing_engine)
+}
+
+/// The warning for an annotation `on-missing-engine` that is neither of its words, and so has no effect.
+fn misspelt(pod: &Value) -> Option<String> {
+    let word = metadata::annotation(pod, keys::ON_MISSING_ENGINE)?.trim();
+    let known = <Admission as crate::settings::Choice>::from_word(word).is_some();
+    (!known).then(|| {
+        format!(
+            "{} is {}: ignored; write Admit or Deny",
+            keys::ON_MISSING_ENGINE,
+            quoted(word)
+        )
+    })
 }
 
 /// The edits that wire a Pod, with the reason where a part was left to the user.
@@ -147,21 +163,14 @@ fn wire(
         warnings,
     )?;
     let Some(target) = container::containers(pod).get(index) else {
-        return Err(Skip::new(
-            SkipReason::TargetContainerNotFound,
-            "the Pod has no containers: not wired",
-        ));
+        let problem = "the Pod has no containers";
+        return Err(Skip::new(SkipReason::TargetContainerNotFound, problem, "give it one"));
     };
     let line = CommandLine::of(target);
     command::check(target, &line, settings.command_override)?;
     let user_config = user_config::judge(&line, &connection.json)?;
-    if let Some(payload) = spec.and_then(EngineSpec::payload_image)
-        && let Err(obstacle) = payload::check(payload, pod, target, &payload::LMCACHE)
-    {
-        return Err(Skip::new(
-            SkipReason::PayloadNotStaged,
-            payload::warning(&obstacle, target),
-        ));
+    if let Some(payload) = spec.and_then(EngineSpec::payload_image) {
+        payload::check(payload, pod, index, &payload::LMCACHE)?;
     }
     let releases = compatibility::Releases::read(pod, target, spec, warnings);
     compatibility::check(
@@ -172,7 +181,7 @@ fn wire(
         settings.compatibility,
         warnings,
     )?;
-    let ipc = ipc::plan(connection.ipc_mode, pod, index);
+    let ipc = ipc::plan(connection.ipc_mode, pod, index)?;
     if ipc.touches_host {
         pod_security(namespace, settings.pod_security, cluster, warnings)?;
     }

@@ -22,10 +22,8 @@ pub(super) fn role(pod: &Value, engine: Option<&dyn EngineSpec>) -> Result<Optio
         "decoder" => Ok(Some(PdRole::Decoder)),
         other => Err(Skip::new(
             SkipReason::UnknownPdRole,
-            format!(
-                "{PD_ROLE} is {}: not wired; it must be prefiller or decoder",
-                quoted(other)
-            ),
+            format!("{PD_ROLE} is {}", quoted(other)),
+            "it must be prefiller or decoder",
         )),
     }
 }

@@ -66,16 +66,18 @@ impl OptedIn {
             return Self::Incomplete(Skip::new(
                 SkipReason::EngineAnnotationMissing,
                 format!(
-                    "the Pod has the label {} but no annotation {}: not wired; name the engine in that annotation",
+                    "the Pod has the label {} but no annotation {}",
                     LMCACHE.inject, LMCACHE.engine
                 ),
+                "name the engine in that annotation",
             ));
         };
         // A label without its annotation is no opt-in, so only a complete one takes precedence.
         if labelled(&CACHEBLEND) && engine(&CACHEBLEND).is_some() {
             return Self::Incomplete(Skip::new(
                 SkipReason::CacheblendTakesPrecedence,
-                "the Pod asks for a CacheBlendEngine too, which takes precedence: not wired to the LMCacheEngine; ask for one of them",
+                "the Pod asks for an LMCacheEngine and for a CacheBlendEngine, which takes precedence",
+                "ask for one of them",
             ));
         }
         Self::To(name)
@@ -84,6 +86,9 @@ impl OptedIn {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
     use serde_json::json;
 

@@ -1,5 +1,6 @@
 //! What became of a Pod, in the words that stand on it.
 
+use crate::text::{WARNING_BYTES, ascii_line, cut};
 use pod_edit::Plan;
 
 /// Why a Pod was not wired. The text stands in the skip-reason annotation and is part of the contract.
@@ -72,21 +73,37 @@ impl SkipReason {
     }
 }
 
-/// Why a Pod is left as it is, with the sentence for the person who reads the warning.
+/// Why a Pod is left as it is, and what the person who reads it can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skip {
     /// The reason that goes on the Pod.
     pub reason: SkipReason,
-    /// What was not done and what to change.
-    pub warning: String,
+    /// What was found, in a few words.
+    pub problem: String,
+    /// What to change.
+    pub remedy: String,
 }
 
 impl Skip {
-    pub(crate) fn new(reason: SkipReason, warning: impl Into<String>) -> Self {
+    pub(crate) fn new(reason: SkipReason, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             reason,
-            warning: warning.into(),
+            problem: problem.into(),
+            remedy: remedy.into(),
         }
+    }
+
+    /// The sentence for a Pod that is admitted unwired. What is too long for a warning is cut from the problem: the
+    /// remedy stays.
+    pub fn warning(&self) -> String {
+        const BETWEEN: &str = ": not wired; ";
+        let room = WARNING_BYTES.saturating_sub(BETWEEN.len() + self.remedy.len());
+        format!("{}{BETWEEN}{}", cut(&ascii_line(&self.problem), room), self.remedy)
+    }
+
+    /// The text for a Pod that is refused instead.
+    pub fn refusal(&self) -> String {
+        format!("{}: {}", self.reason.as_str(), self.problem)
     }
 }
 

@@ -1,21 +1,23 @@
 //! Can the payload of an engine be staged into a Pod?
 //!
 //! A connector without its code stops the model server, and one of another release can wipe the cache. So a Pod into
-//! which the payload cannot be staged is not wired at all, and every policy finds that out by the same function. What is
-//! there already exactly as it would be staged counts as staged.
+//! which the payload cannot be staged is not wired at all, and every policy finds that out by the same function: the
+//! edits that stage the payload are tried on a copy. What is there already as it would be staged counts as staged.
 
+use super::outcome::{Skip, SkipReason};
 use super::target::named;
-use lmcache_api::{DEFAULT_REPOSITORY, ImageSpec};
-use pod_edit::container;
-use pod_edit::env::{self, EnvState};
-use pod_edit::volume;
-use serde_json::Value;
+use lmcache_api::{DEFAULT_REPOSITORY, ImageSpec, is_default_repository};
+use pod_edit::{Edit, Plan, container, volume};
+use serde_json::{Value, json};
 
 /// The names and the path by which a payload is staged.
 #[derive(Debug)]
 pub(super) struct Staging {
+    /// Name of the `emptyDir` that carries the code.
     pub volume: &'static str,
+    /// Where it is mounted, and what is put in front of `PYTHONPATH`.
     pub path: &'static str,
+    /// Name of the init container that fills it.
     pub init_container: &'static str,
 }
 
@@ -26,80 +28,58 @@ pub(super) const LMCACHE: Staging = Staging {
     init_container: "lmcache-payload-stage",
 };
 
-/// Checks that `payload` can be staged into `pod` for the container `target`.
-///
-/// # Errors
-/// In a few words, what stands in the way.
-pub(super) fn check(payload: &ImageSpec, pod: &Value, target: &Value, names: &Staging) -> Result<(), String> {
-    let repository = payload.repository.as_deref().unwrap_or_default();
-    if repository.is_empty() || repository == DEFAULT_REPOSITORY {
-        return Err("the engine's payloadImage names no payload repository".to_owned());
-    }
-    if let Some(existing) = volume::volume_by_name(pod, names.volume)
-        && !is_empty_dir(existing)
-    {
-        return Err(format!("the Pod has a volume {} of its own", names.volume));
-    }
-    if container::index_by_name(pod, names.init_container).is_some() {
-        return Err(format!("the Pod has a container {} of its own", names.init_container));
-    }
-    if let Some(existing) = init_container(pod, names.init_container)
-        && !stages(existing, &payload.reference(DEFAULT_REPOSITORY), names)
-    {
-        return Err(format!(
-            "the Pod has an init container {} of its own",
-            names.init_container
-        ));
-    }
-    if let Some(mount) = volume::mount_at(target, names.path)
-        && mount.get("name").and_then(Value::as_str) != Some(names.volume)
-    {
-        return Err(format!("{} is mounted from another volume", names.path));
-    }
-    match env::state(target, "PYTHONPATH") {
-        EnvState::ValueFrom => {
-            Err("PYTHONPATH comes from a valueFrom source, which nothing can be put in front of".to_owned())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A volume that is ours to write into: an `emptyDir` without further settings.
-fn is_empty_dir(volume: &Value) -> bool {
-    volume
-        .get("emptyDir")
-        .and_then(Value::as_object)
-        .is_some_and(serde_json::Map::is_empty)
-}
-
-fn init_container<'a>(pod: &'a Value, name: &str) -> Option<&'a Value> {
-    let containers = pod.pointer("/spec/initContainers")?.as_array()?;
-    containers
-        .iter()
-        .find(|candidate| container::name(candidate) == Some(name))
-}
-
-/// Does this init container stage `image` the way we would?
-fn stages(existing: &Value, image: &str, names: &Staging) -> bool {
-    let absent = |key: &str| {
-        existing
-            .get(key)
-            .is_none_or(|value| value.as_array().is_none_or(Vec::is_empty))
+/// Checks that `payload` can be staged into `pod` for the container at `index`.
+pub(super) fn check(payload: &ImageSpec, pod: &Value, index: usize, names: &Staging) -> Result<(), Skip> {
+    let target = container::containers(pod).get(index).unwrap_or(&Value::Null);
+    let blocked = |obstacle: String, remedy: &str| {
+        let problem = format!(
+            "the payload cannot be staged for container {}: {obstacle}",
+            named(target)
+        );
+        Skip::new(SkipReason::PayloadNotStaged, problem, remedy)
     };
-    existing.get("image").and_then(Value::as_str) == Some(image)
-        && absent("command")
-        && absent("args")
-        && matches!(env::state(existing, "SHARED_DIR"), EnvState::Literal(path) if path == names.path)
-        && volume::mount_at(existing, names.path)
-            .and_then(|mount| mount.get("name"))
-            .and_then(Value::as_str)
-            == Some(names.volume)
+    let repository = payload.repository.as_deref().unwrap_or_default();
+    if repository.is_empty() || is_default_repository(repository) {
+        let obstacle = "the engine's payloadImage names no payload".to_owned();
+        return Err(blocked(obstacle, "set injection.payloadImage.repository on the engine"));
+    }
+    if takes_device_path(target, names.path) {
+        let obstacle = format!("a block device is attached at {}", names.path);
+        return Err(blocked(obstacle, "attach it elsewhere"));
+    }
+    let edits = edits(payload, index, names);
+    Plan::from(edits)
+        .apply(&mut pod.clone())
+        .map(drop)
+        .map_err(|error| blocked(error.to_string(), "rename or remove what is in the way"))
 }
 
-/// The warning for a Pod that is left alone because of `obstacle`.
-pub(super) fn warning(obstacle: &str, target: &Value) -> String {
-    format!(
-        "the payload cannot be staged for container {}: {obstacle}: not wired",
-        named(target)
-    )
+/// The edits that stage a payload, as far as they decide whether it can be staged.
+fn edits(payload: &ImageSpec, index: usize, names: &Staging) -> Vec<Edit> {
+    vec![
+        Edit::AppendVolume(json!({"name": names.volume, "emptyDir": {}})),
+        Edit::AppendInitContainer(json!({
+            "name": names.init_container,
+            "image": payload.reference(DEFAULT_REPOSITORY),
+            "env": [{"name": "SHARED_DIR", "value": names.path}],
+            "volumeMounts": [{"name": names.volume, "mountPath": names.path}],
+        })),
+        Edit::AppendMount {
+            container: index,
+            mount: json!({"name": names.volume, "mountPath": names.path, "readOnly": true}),
+        },
+        Edit::PrependPath {
+            container: index,
+            name: "PYTHONPATH".to_owned(),
+            entry: names.path.to_owned(),
+        },
+    ]
+}
+
+fn takes_device_path(target: &Value, path: &str) -> bool {
+    let devices = target.get("volumeDevices").and_then(Value::as_array);
+    devices.into_iter().flatten().any(|device| {
+        let taken = device.get("devicePath").and_then(Value::as_str);
+        taken.is_some_and(|taken| volume::same_path(taken, path))
+    })
 }

@@ -36,18 +36,15 @@ pub(super) fn parse(
     if !is_object_name(name) || !is_dns_label(namespace) {
         return Err(Skip::new(
             SkipReason::EngineReferenceInvalid,
-            format!(
-                "{annotation_key} is {}, which is no engine name: not wired; give the name of an engine",
-                quoted(annotation)
-            ),
+            format!("{annotation_key} is {}, which is no engine name", quoted(annotation)),
+            "give the name of an engine",
         ));
     }
     if namespace != pod_namespace && !settings.allows_engine_namespace(namespace) {
         return Err(Skip::new(
             SkipReason::CrossNamespaceForbidden,
-            format!(
-                "engine {namespace}/{name} is in another namespace: not wired; use an engine of this namespace, or list {namespace} in the policy's allowedEngineNamespaces"
-            ),
+            format!("engine {namespace}/{name} is in another namespace"),
+            "use one of this namespace, or list its namespace in the policy's allowedEngineNamespaces",
         ));
     }
     Ok(EngineName {
@@ -63,6 +60,9 @@ fn is_object_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn reason(annotation: &str, allowed: &[&str]) -> Result<String, SkipReason> {

@@ -1,9 +1,8 @@
 //! Which container of a Pod is the model server.
 
-use super::connection::LMCACHE_CONNECTOR;
 use super::outcome::{Skip, SkipReason};
 use super::user_config;
-use crate::text::quoted;
+use crate::text::{cut, quoted};
 use pod_edit::container;
 use serde_json::Value;
 
@@ -29,10 +28,10 @@ pub(super) fn find(
             Skip::new(
                 SkipReason::TargetContainerNotFound,
                 format!(
-                    "container {} (from {source}) is not among spec.containers: not wired; name one of {}",
-                    quoted(name),
-                    names(pod)
+                    "container {} (from {source}) is not among spec.containers",
+                    quoted(name)
                 ),
+                format!("name one of {}", cut(&names(pod), 120)),
             )
         });
     }
@@ -60,9 +59,8 @@ pub(super) fn find(
         Some(index) => Ok(index),
         None => Err(Skip::new(
             SkipReason::TargetContainerNotFound,
-            format!(
-                "no container that could be a model server takes {LMCACHE_CONNECTOR}: not wired; name it in {annotation_key}"
-            ),
+            "no container could be the model server",
+            format!("name it in {annotation_key}"),
         )),
     }
 }
@@ -72,7 +70,7 @@ fn guess(pod: &Value, index: usize, annotation_key: &str, warnings: &mut Vec<Str
         warnings.push(format!(
             "container {} was taken for the model server among {}; name it in {annotation_key}",
             named(taken),
-            names(pod)
+            cut(&names(pod), 100)
         ));
     }
     index

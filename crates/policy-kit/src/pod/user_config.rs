@@ -1,8 +1,9 @@
 //! The user's own `--kv-transfer-config`.
 
-use super::connection::{LMCACHE_CONNECTOR, names_connector};
+use super::connection::names_connector;
 use super::outcome::{Skip, SkipReason};
 use crate::text::quoted;
+use lmcache_api::LMCACHE_CONNECTOR;
 use pod_edit::args::{CommandLine, FlagUse, KV_TRANSFER_CONFIG};
 use serde_json::Value;
 
@@ -51,8 +52,7 @@ pub(super) fn is_ours(container: &Value, connection_json: &str) -> bool {
 fn foreign(found: &str) -> Skip {
     Skip::new(
         SkipReason::KvTransferConfigPresent,
-        format!(
-            "the container has its own --kv-transfer-config ({found}): not wired; remove it to use the engine's {LMCACHE_CONNECTOR}"
-        ),
+        format!("the container has its own --kv-transfer-config ({found})"),
+        format!("remove it to use the engine's {LMCACHE_CONNECTOR}"),
     )
 }

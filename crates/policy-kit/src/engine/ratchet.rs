@@ -1,0 +1,89 @@
+//! Which faults an object had before it was changed.
+//!
+//! As Kubernetes does with its own kinds: a value that was left as it was is not held against the change, one that was
+//! changed has to be right. Where the value stands in a list does not count, and neither does what the message says about
+//! other fields.
+
+use lmcache_api::FieldError;
+use serde_json::Value;
+
+/// Did `old`, with its faults `before`, have this fault of `object`?
+pub(super) fn had(fault: &FieldError, object: &Value, before: &[FieldError], old: &Value) -> bool {
+    let value = at(object, &fault.path);
+    before.iter().any(|other| {
+        other.kind == fault.kind
+            && (other.detail == fault.detail || at(old, &other.path) == value)
+            && steps(&other.path)
+                .map(Step::anywhere)
+                .eq(steps(&fault.path).map(Step::anywhere))
+    })
+}
+
+/// One step of a field path: `.name`, `[2]` or `[key.with/signs]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step<'a> {
+    Member(&'a str),
+    Index(usize),
+}
+
+impl<'a> Step<'a> {
+    /// The step without the place in a list.
+    fn anywhere(self) -> Option<&'a str> {
+        match self {
+            Self::Member(name) => Some(name),
+            Self::Index(_) => None,
+        }
+    }
+}
+
+fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
+    let mut rest = path;
+    std::iter::from_fn(move || {
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+        if rest.is_empty() {
+            return None;
+        }
+        if let Some((key, behind)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+            rest = behind;
+            return Some(key.parse().map_or(Step::Member(key), Step::Index));
+        }
+        let end = rest.find(['.', '[']).unwrap_or(rest.len());
+        let (name, behind) = rest.split_at_checked(end)?;
+        rest = behind;
+        Some(Step::Member(name))
+    })
+}
+
+/// The value at a field path; `null` where there is none.
+fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
+    steps(path)
+        .try_fold(object, |value, step| match step {
+            Step::Member(name) => value.get(name),
+            Step::Index(index) => value.get(index),
+        })
+        .unwrap_or(&Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn paths_lead_to_values() {
+        let object = json!({"spec": {"volumes": [{"name": "a"}, {"name": "b"}], "limits": {"nvidia.com/gpu": 1}}});
+        assert_eq!(at(&object, "spec.volumes[1].name"), "b");
+        assert_eq!(at(&object, "spec.limits[nvidia.com/gpu]"), 1);
+        for absent in [
+            "spec.volumes[2].name",
+            "spec.x.y",
+            "spec.volumes[",
+            "spec..volumes.name",
+        ] {
+            assert_eq!(at(&object, absent), &Value::Null, "{absent}");
+        }
+    }
+}
