@@ -90,20 +90,6 @@ fn object<S: Typed + Default>(metadata: ObjectMeta, spec: &Value) -> Object<S> {
     }
 }
 
-/// A specification that [`read`] can read.
-#[allow(private_bounds)] // sealed: the three kinds of this crate
-pub trait Specification: Typed + Default {}
-
-impl Specification for crate::LMCacheEngineSpec {}
-impl Specification for crate::CacheBlendEngineSpec {}
-impl Specification for crate::LMCacheCoordinatorSpec {}
-
-/// Reads any JSON as a custom resource of one kind without judging it: a member of the wrong type is absent. For callers
-/// that act on a stored object and need no verdict; [`decode`] has one.
-pub fn read<S: Specification>(object: &Value) -> Object<S> {
-    self::object(ObjectMeta::read(object), object.get("spec").unwrap_or(&Value::Null))
-}
-
 struct Walker {
     path: String,
     findings: Vec<Finding>,

@@ -5,7 +5,7 @@
 //!
 //! | Question | Function |
 //! |---|---|
-//! | What does this JSON say, as far as it can be read? | [`decode`] |
+//! | What does this JSON say, as far as it can be read? | [`decode`]; of an engine, as far as its Pods are concerned: [`EngineView`] |
 //! | What is wrong with it? | [`validate`] |
 //! | What is legal but probably not meant? | [`warnings`] |
 //! | Which images does it run? | [`image_refs`] |
@@ -34,6 +34,7 @@ mod release;
 mod schema;
 pub mod spec;
 mod validate;
+mod view;
 mod warnings;
 mod words;
 
@@ -41,7 +42,7 @@ pub use connection::{
     CACHEBLEND_CONNECTOR, CACHEBLEND_MODULE, CONNECTION_KEY, CONNECTION_KEY_DECODER, CONNECTION_KEY_PREFILLER,
     ConnectionConfig, LMCACHE_CONNECTOR, LMCACHE_MODULE, PdRole, connection_config, connection_key,
 };
-pub use decode::{Decoded, Specification, decode, read};
+pub use decode::{Decoded, decode};
 pub use engine::{EngineRef, EngineSpec};
 pub use fault::{FaultKind, FieldError};
 pub use image::{DEFAULT_REPOSITORY, DEFAULT_TAG, image_refs, is_default_repository};
@@ -51,4 +52,5 @@ pub use object::{AnyObject, Object, ObjectMeta};
 pub use release::{Release, server_release};
 pub use spec::*;
 pub use validate::validate;
+pub use view::EngineView;
 pub use warnings::warnings;

@@ -6,6 +6,54 @@ pub const MAX_NAME: usize = 55;
 /// Bytes that the API server appends to `generateName`.
 const GENERATED: usize = 5;
 
+/// The name of an engine or coordinator from which Kubernetes can make all of its children: an RFC 1035 label of at most
+/// 55 characters. Read it with `FromStr`; there is no other way to one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EngineName(String);
+
+impl EngineName {
+    /// The name itself: of the DaemonSet or Deployment, the look-up Service and the ServiceMonitor.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Name of the Service that metrics are scraped through.
+    pub fn metrics_service(&self) -> String {
+        format!("{}-metrics", self.0)
+    }
+
+    /// Name of the ConfigMap with the connection JSON.
+    pub fn connection_config_map(&self) -> String {
+        connection_config_map(&self.0)
+    }
+
+    /// Name of the managed copy of the RESP credentials.
+    pub fn resp_auth_secret(&self) -> String {
+        format!("{}-resp-auth", self.0)
+    }
+}
+
+impl std::str::FromStr for EngineName {
+    type Err = String;
+
+    /// # Errors
+    /// What [`check_engine_name`] says.
+    fn from_str(name: &str) -> Result<Self, String> {
+        check_engine_name(name).map(|()| Self(name.to_owned()))
+    }
+}
+
+impl std::fmt::Display for EngineName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Name of the ConfigMap with the connection JSON of an engine, also of one whose name is older than the rules for names.
+pub fn connection_config_map(engine: &str) -> String {
+    format!("{engine}-connection")
+}
+
 /// Checks the name of an engine or coordinator: an RFC 1035 label (lower-case letters, digits, hyphens; starts with a
 /// letter, ends with a letter or digit) of at most 55 characters, because Services `<name>` and `<name>-metrics` and a
 /// label carry it.
@@ -82,4 +130,27 @@ fn is_subdomain_part(text: &str) -> bool {
 
 fn is_label(text: &str) -> bool {
     text.len() <= 63 && is_subdomain_part(text)
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_name_leaves_room_for_its_longest_child() {
+        let longest: EngineName = "k".repeat(MAX_NAME).parse().unwrap();
+        assert_eq!(longest.metrics_service().len(), 63);
+        assert!("k".repeat(MAX_NAME + 1).parse::<EngineName>().is_err());
+    }
+
+    #[test]
+    fn children_are_named_as_the_go_operator_names_them() {
+        let name: EngineName = "kv-pool".parse().unwrap();
+        assert_eq!(name.connection_config_map(), "kv-pool-connection");
+        assert_eq!(name.resp_auth_secret(), "kv-pool-resp-auth");
+        assert_eq!((name.to_string(), name.as_str()), ("kv-pool".to_owned(), "kv-pool"));
+    }
 }

@@ -3,8 +3,6 @@
 //! They are those of the Go operator, so that manifests written for it keep working. `lmcache.ai/` is the prefix of Pod
 //! labels and annotations only; the API group of the kinds is `lmcache.lmcache.ai`.
 
-/// Suffix of the ConfigMap that holds the connection JSON of an engine.
-pub const CONNECTION_SUFFIX: &str = "-connection";
 /// Annotation of the connection ConfigMap: the IPC mode that the servers run with (`HostIPC`, `HostShm`, `Isolated`).
 pub const IPC_MODE: &str = "lmcache.ai/ipc-mode";
 /// Pod annotation: role in prefill/decode disaggregation, `prefiller` or `decoder`.

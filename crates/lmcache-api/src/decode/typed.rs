@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::spec::*;
+use crate::view::ViewSpec;
 
 /// A type that can be made from what the walk left over.
 pub(crate) trait Typed: Sized {
@@ -89,6 +90,18 @@ macro_rules! members {
 }
 
 members! {
+    ViewSpec {
+        gpu_vendor: "gpuVendor",
+        image: "image",
+        server: "server",
+        blend: "blend",
+        injection: "injection",
+        connection: "connection",
+        host_ipc: "hostIPC",
+        isolated_ipc: "isolatedIPC",
+        extra_args: "extraArgs",
+        pd: "pd",
+    }
     ImageSpec {
         repository: "repository",
         tag: "tag",

@@ -8,10 +8,11 @@
 use super::outcome::{Skip, SkipReason};
 use super::reference::EngineName;
 use crate::cluster::{Cluster, Lookup, Query, remedy};
-use crate::keys::{CONNECTION_SUFFIX, INSTANCE_LABEL, IPC_MODE, OPERATOR_LABELS};
+use crate::keys::{INSTANCE_LABEL, IPC_MODE, OPERATOR_LABELS};
+use lmcache_api::names::connection_config_map;
 use lmcache_api::{
-    API_VERSION, CACHEBLEND_CONNECTOR, EngineRef, EngineSpec, GROUP, IpcMode, Kind, LMCACHE_CONNECTOR,
-    LMCacheEngineSpec, PdRole, connection_config, connection_key, ipc_mode, read,
+    API_VERSION, CACHEBLEND_CONNECTOR, EngineRef, EngineSpec, EngineView, GROUP, IpcMode, Kind, LMCACHE_CONNECTOR,
+    PdRole, connection_config, connection_key, ipc_mode,
 };
 use serde_json::Value;
 use std::str::FromStr;
@@ -25,13 +26,6 @@ pub(super) struct Dereferenced {
     config_map: Option<Value>,
 }
 
-/// An engine that exists, as far as it can be read.
-pub(super) struct Engine {
-    kind: Kind,
-    spec: Box<dyn EngineSpec>,
-    uid: Option<String>,
-}
-
 /// The connection of a Pod to its engine.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -39,13 +33,6 @@ pub(super) struct Connection {
     pub json: String,
     /// How the servers share memory with their clients.
     pub ipc_mode: IpcMode,
-}
-
-impl Engine {
-    /// What the engine asks for.
-    pub fn spec(&self) -> &dyn EngineSpec {
-        self.spec.as_ref()
-    }
 }
 
 /// Fetches the engine and its ConfigMap: two questions, both past the host's cache.
@@ -58,7 +45,7 @@ pub(super) fn dereference(cluster: &dyn Cluster, name: &EngineName, kind: Kind) 
         cached: false,
         member: Some("spec"),
     };
-    let config_map_name = format!("{}{CONNECTION_SUFFIX}", name.name);
+    let config_map_name = connection_config_map(&name.name);
     let config_map = Query {
         api_version: "v1",
         kind: "ConfigMap",
@@ -87,21 +74,13 @@ pub(super) fn optional(cluster: &dyn Cluster, query: &Query<'_>) -> Result<Optio
 }
 
 impl Dereferenced {
-    /// The engine, if it exists. What cannot be read is left out: a broken member elsewhere must not keep a Pod from its
-    /// engine.
-    pub fn engine(&self) -> Option<Engine> {
-        let mut object = read::<LMCacheEngineSpec>(self.engine.as_ref()?);
-        object.spec.set_defaults();
-        let uid = object.metadata.uid.filter(|uid| !uid.is_empty());
-        Some(Engine {
-            kind: Kind::LMCacheEngine,
-            spec: Box::new(object.spec),
-            uid,
-        })
+    /// The engine, if it exists.
+    pub fn engine(&self, kind: Kind) -> Option<EngineView> {
+        self.engine.as_ref().map(|object| EngineView::read(kind, object))
     }
 
     /// Refuses a ConfigMap that belongs to the other system, and a name behind which there is nothing.
-    pub fn check(&self, engine: Option<&Engine>, name: &EngineName, kind: Kind) -> Result<(), Skip> {
+    pub fn check(&self, engine: Option<&EngineView>, name: &EngineName, kind: Kind) -> Result<(), Skip> {
         let Some(config_map) = &self.config_map else {
             return match engine {
                 Some(_) => Ok(()),
@@ -112,7 +91,7 @@ impl Dereferenced {
             return Err(Skip::new(
                 SkipReason::EngineKindMismatch,
                 format!(
-                    "{}{CONNECTION_SUFFIX} belongs to a {other}, not to a {}",
+                    "{}-connection belongs to a {other}, not to a {}",
                     name.name,
                     kind.as_str()
                 ),
@@ -128,13 +107,13 @@ impl Dereferenced {
     /// The connection for a Pod of the given role. Warnings say where the ConfigMap had to be passed over.
     pub fn connection(
         &self,
-        engine: Option<&Engine>,
+        engine: Option<&EngineView>,
         name: &EngineName,
         role: Option<PdRole>,
         defaults: &Defaults<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<Connection, Skip> {
-        let spec = engine.map(Engine::spec);
+        let spec = engine.map(|engine| engine as &dyn EngineSpec);
         let stated = spec.map_or(defaults.ipc_mode, |spec| ipc_mode(spec, defaults.ipc_mode));
         let controlled = self.config_map.as_ref().filter(|config_map| match engine {
             Some(engine) => controller(config_map).is_some_and(|owner| owner.is(engine)),
@@ -153,14 +132,14 @@ impl Dereferenced {
                     return Err(Skip::new(
                         SkipReason::ConnectionConfigInvalid,
                         format!(
-                            "ConfigMap {}{CONNECTION_SUFFIX} {fault}, and there is no engine {}",
+                            "ConfigMap {}-connection {fault}, and there is no engine {}",
                             name.name, name.name
                         ),
                         "create the engine, then recreate the Pod",
                     ));
                 }
                 Err(fault) => warnings.push(format!(
-                    "ConfigMap {}{CONNECTION_SUFFIX} {fault}: the connection was rendered from the engine instead",
+                    "ConfigMap {}-connection {fault}: the connection was rendered from the engine instead",
                     name.name
                 )),
             }
@@ -204,8 +183,8 @@ struct Controller<'a> {
 }
 
 impl Controller<'_> {
-    fn is(&self, engine: &Engine) -> bool {
-        self.kind == engine.kind.as_str() && engine.uid.as_deref() == Some(self.uid)
+    fn is(&self, engine: &EngineView) -> bool {
+        self.kind == engine.kind().as_str() && engine.uid() == Some(self.uid)
     }
 }
 
@@ -229,7 +208,7 @@ fn member<'a>(object: &'a Value, key: &str) -> &'a str {
 ///
 /// A controller of our own group decides. One of any other group decides only where no engine stands behind the name:
 /// a stranger's ConfigMap of our name is no reason to keep a Pod from an engine that exists.
-fn foreign_kind(config_map: &Value, engine: Option<&Engine>, kind: Kind) -> Option<String> {
+fn foreign_kind(config_map: &Value, engine: Option<&EngineView>, kind: Kind) -> Option<String> {
     if let Some(owner) = controller(config_map) {
         let own_group = owner.api_version.split('/').next() == Some(GROUP);
         if owner.kind != kind.as_str() && (own_group || engine.is_none()) {

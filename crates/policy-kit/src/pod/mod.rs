@@ -144,9 +144,9 @@ fn wire(
     warnings: &mut Vec<String>,
 ) -> Result<(Vec<Edit>, Option<SkipReason>), Skip> {
     let stored = connection::dereference(cluster, name, Kind::LMCacheEngine)?;
-    let engine = stored.engine();
+    let engine = stored.engine(Kind::LMCacheEngine);
     stored.check(engine.as_ref(), name, Kind::LMCacheEngine)?;
-    let spec = engine.as_ref().map(connection::Engine::spec);
+    let spec = engine.as_ref().map(|engine| engine as &dyn EngineSpec);
     let role = nixl::role(pod, spec)?;
     let defaults = connection::Defaults {
         ipc_mode: settings.ipc_default,

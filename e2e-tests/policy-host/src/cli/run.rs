@@ -14,11 +14,17 @@ use crate::document;
 use crate::host::{CapabilityPatterns, ClusterDir, HostCapabilities, LogRecord, NoCluster, Recorder, Replay};
 use crate::{AdmissionRequest, EvaluationContext, Policy};
 
+/// A path, or the path of a `file://` URI. Policies in registries are kwctl's to fetch.
+#[allow(clippy::unnecessary_wraps, reason = "clap's signature")]
+fn policy_path(text: &str) -> Result<PathBuf, String> {
+    Ok(PathBuf::from(text.strip_prefix("file://").unwrap_or(text)))
+}
+
 /// Evaluate one request and print the AdmissionResponse as one line of JSON. Exit code 0 for admitted and refused alike.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The policy.
-    #[arg(value_name = "POLICY.wasm")]
+    /// The policy: a path, also as `file://` URI.
+    #[arg(value_name = "POLICY.wasm", value_parser = policy_path)]
     policy: PathBuf,
     /// AdmissionRequest, AdmissionReview, or any manifest (wrapped into a CREATE request), JSON or YAML; `-` is stdin.
     #[arg(short, long, value_name = "FILE")]

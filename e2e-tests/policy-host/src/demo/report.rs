@@ -104,13 +104,9 @@ fn write_response(response: &AdmissionResponse, verdict: Expect, paint: Paint, o
     Ok(())
 }
 
-/// The reasons of a message: one a line, or one a `; ` part.
+/// The reasons of a message: one a line.
 fn reasons(message: &str) -> impl Iterator<Item = &str> {
-    message
-        .lines()
-        .flat_map(|line| line.split("; "))
-        .map(str::trim)
-        .filter(|reason| !reason.is_empty())
+    message.lines().map(str::trim).filter(|reason| !reason.is_empty())
 }
 
 fn write_diff(before: &Value, patch: &Patch, paint: Paint, out: &mut impl Write) -> Result<()> {

@@ -1,0 +1,171 @@
+//! The part of an engine that concerns the Pods which use it.
+
+use serde_json::Value;
+
+use crate::decode::typed::Typed;
+use crate::{
+    BlendSpec, CacheBlendInjectionSpec, ConnectionSpec, Cudagraph, DEFAULT_TAG, EngineSpec, GpuVendor, ImageSpec, Kind,
+    L1BackendSpec, LocalObjectReference, PdSpec, PrometheusSpec, PullPolicy, ServerSpec,
+};
+
+/// An engine of either kind as Pods see it. A policy that wires Pods reads nothing else of an engine: not its tiers, not
+/// its Pod settings, and least of all its status.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineView {
+    kind: Kind,
+    uid: Option<String>,
+    spec: ViewSpec,
+}
+
+/// The members that are read. Those of `injection` are the same in both kinds but for `cudagraph`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ViewSpec {
+    pub gpu_vendor: Option<GpuVendor>,
+    pub image: Option<ImageSpec>,
+    pub server: Option<ServerSpec>,
+    pub blend: Option<BlendSpec>,
+    pub injection: Option<CacheBlendInjectionSpec>,
+    pub connection: Option<ConnectionSpec>,
+    pub host_ipc: Option<bool>,
+    pub isolated_ipc: Option<bool>,
+    pub extra_args: Option<Vec<String>>,
+    pub pd: Option<PdSpec>,
+}
+
+impl EngineView {
+    /// Reads any JSON as an engine of `kind`, without judging it: a member of the wrong type is absent. (A stored engine
+    /// with a broken member elsewhere must not keep Pods from it; [`crate::decode`] has a verdict.)
+    pub fn read(kind: Kind, object: &Value) -> Self {
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
+        let mut spec = object.get("spec").and_then(ViewSpec::typed).unwrap_or_default();
+        match kind {
+            Kind::CacheBlendEngine => {
+                // What Go's `SetDefaults` fills in before anything is rendered.
+                let blend = spec.blend.get_or_insert_default();
+                blend.check_layer.get_or_insert(1);
+                blend.recomp_ratio.get_or_insert(0.15);
+                let payload = spec
+                    .injection
+                    .as_mut()
+                    .and_then(|injection| injection.payload_image.as_mut());
+                if let Some(payload) = payload {
+                    payload.tag.get_or_insert_with(|| DEFAULT_TAG.to_owned());
+                    payload.pull_policy.get_or_insert(PullPolicy::IfNotPresent);
+                }
+            }
+            Kind::LMCacheEngine | Kind::LMCacheCoordinator => spec.blend = None,
+        }
+        Self {
+            kind,
+            uid: uid.filter(|uid| !uid.is_empty()).map(str::to_owned),
+            spec,
+        }
+    }
+
+    /// `metadata.uid`, by which owner references name the engine.
+    pub fn uid(&self) -> Option<&str> {
+        self.uid.as_deref()
+    }
+}
+
+impl EngineSpec for EngineView {
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+    fn server(&self) -> Option<&ServerSpec> {
+        self.spec.server.as_ref()
+    }
+    fn image(&self) -> Option<&ImageSpec> {
+        self.spec.image.as_ref()
+    }
+    fn gpu_vendor(&self) -> GpuVendor {
+        self.spec.gpu_vendor.unwrap_or(GpuVendor::Nvidia)
+    }
+    fn pd(&self) -> Option<&PdSpec> {
+        self.spec.pd.as_ref()
+    }
+    fn connection(&self) -> Option<&ConnectionSpec> {
+        self.spec.connection.as_ref()
+    }
+    fn blend(&self) -> Option<&BlendSpec> {
+        self.spec.blend.as_ref()
+    }
+    fn payload_image(&self) -> Option<&ImageSpec> {
+        self.spec.injection.as_ref()?.payload_image.as_ref()
+    }
+    fn payload_pull_secrets(&self) -> &[LocalObjectReference] {
+        let injection = self.spec.injection.as_ref();
+        injection
+            .and_then(|injection| injection.image_pull_secrets.as_deref())
+            .unwrap_or_default()
+    }
+    fn target_container(&self) -> Option<&str> {
+        let name = self.spec.injection.as_ref()?.target_container.as_deref();
+        name.filter(|name| !name.is_empty())
+    }
+    fn cudagraph(&self) -> Option<Cudagraph> {
+        self.spec.injection.as_ref()?.cudagraph
+    }
+    fn host_ipc(&self) -> Option<bool> {
+        self.spec.host_ipc
+    }
+    fn isolated_ipc(&self) -> Option<bool> {
+        // A CacheBlendEngine has no such field; the API server prunes it.
+        self.spec.isolated_ipc.filter(|_| self.kind == Kind::LMCacheEngine)
+    }
+    fn l1(&self) -> Option<&L1BackendSpec> {
+        None
+    }
+    fn prometheus(&self) -> Option<&PrometheusSpec> {
+        None
+    }
+    fn extra_args(&self) -> &[String] {
+        self.spec.extra_args.as_deref().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+    use crate::ports::chunk_size;
+    use crate::{EngineRef, IpcMode, connection_config, decode, ipc_mode};
+    use serde_json::json;
+
+    /// The view and the whole object answer alike, so that a Pod gets the connection that the controller writes.
+    #[test]
+    fn a_view_says_what_the_whole_object_says() {
+        let spec = json!({
+            "l1": {"sizeGB": 60}, "gpuVendor": "amd", "image": {"tag": "v0.5.6"}, "server": {"port": 6000},
+            "blend": {"checkLayer": 2, "partialBucket": 3}, "connection": {"extraConfig": {"lmcache.mp.mq_timeout": 30}},
+            "injection": {"payloadImage": {"repository": "r/p"}, "targetContainer": "vllm", "cudagraph": "piecewise",
+                "imagePullSecrets": [{"name": "s"}]},
+            "hostIPC": false, "isolatedIPC": true, "extraArgs": ["--a"], "pd": {"nixlSideChannelPort": 5700}
+        });
+        for kind in [Kind::LMCacheEngine, Kind::CacheBlendEngine] {
+            for spec in [&spec, &json!({}), &json!(null)] {
+                let object = json!({"metadata": {"name": "kv", "uid": "u"}, "spec": spec});
+                let mut whole = decode(kind, &object).object;
+                whole.set_defaults();
+                let (whole, view) = (whole.engine().unwrap(), EngineView::read(kind, &object));
+                let connection = |spec: &dyn EngineSpec| {
+                    let engine = EngineRef {
+                        name: "kv",
+                        namespace: "n",
+                        spec,
+                    };
+                    connection_config(&engine, ipc_mode(spec, IpcMode::HostIPC), "cluster.local")
+                };
+                assert_eq!(connection(&view), connection(whole));
+                assert_eq!(view.payload_image(), whole.payload_image());
+                assert_eq!(view.payload_pull_secrets(), whole.payload_pull_secrets());
+                assert_eq!(view.target_container(), whole.target_container());
+                assert_eq!((view.image(), chunk_size(&view)), (whole.image(), chunk_size(whole)));
+                assert_eq!((view.pd(), view.extra_args()), (whole.pd(), whole.extra_args()));
+                assert_eq!(view.uid(), Some("u"));
+            }
+        }
+    }
+}
