@@ -1,4 +1,4 @@
-# `make` or `make help` lists the targets. Everything but `test-wasm` (Node) needs Rust alone.
+# `make` or `make help` lists the targets. Rust alone is needed, but for `test-wasm` (Node) and `e2e-kwctl` (kwctl, bats, jq).
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -16,7 +16,7 @@ MAX_WASM_BYTES := 400000
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## Add the wasm target to the Rust toolchain

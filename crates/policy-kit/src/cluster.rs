@@ -82,7 +82,7 @@ pub fn remedy(host_error: &str) -> &'static str {
     } else if host_error.contains("403") || host_error.contains("forbidden") || host_error.contains("Forbidden") {
         "the PolicyServer's service account may not get it: extend its RBAC"
     } else {
-        "the policy server could not read it: see its log, then recreate the Pod"
+        "see the log of the policy server"
     }
 }
 

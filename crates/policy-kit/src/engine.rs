@@ -17,8 +17,8 @@ use std::str::FromStr;
 /// Settings of the policy `engine-validation`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// `allowedRepositories`: image repositories that engines may use, each a repository, or a prefix that ends in `/*`.
-    /// Absent: any.
+    /// `allowedRepositories`: image repositories that engines may use, each a repository, a prefix that ends in `/*`, or `*`;
+    /// `docker.io/` may be left out. Absent: any.
     pub allowed_repositories: Option<Vec<String>>,
     /// `requirePinnedImages`: refuse images whose tag can move (`latest`, `nightly`, none).
     pub require_pinned_images: bool,

@@ -16,6 +16,7 @@
 
 pub mod cluster;
 pub mod engine;
+mod image;
 pub mod keys;
 pub mod log;
 pub mod pod;

@@ -213,7 +213,9 @@ mod tests {
         const CHOICES: &'static [(&'static str, Self)] = &[("Skip", Self::Skip), ("Warn", Self::Warn)];
     }
 
-    fn read(json: &str) -> Result<(Option<Mode>, Option<bool>, Option<Vec<String>>), String> {
+    type Read = (Option<Mode>, Option<bool>, Option<Vec<String>>);
+
+    fn read(json: &str) -> Result<Read, String> {
         let mut reader = Reader::new(json);
         let settings = (
             reader.choice("podSecurity"),

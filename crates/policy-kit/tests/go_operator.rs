@@ -4,6 +4,13 @@
 //! docs/differences.md, each of which has a reason. A difference that is not listed there fails, and so does a listed one
 //! that does not exist.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
 #![cfg(not(target_arch = "wasm32"))]
 
 use lmcache_api::{AnyObject, EngineRef, EngineSpec, IpcMode, Kind, connection_config, decode, ipc_mode, validate};

@@ -1,5 +1,12 @@
 //! What holds for every Pod, however odd, and whatever the cluster answers.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
 #![cfg(not(target_arch = "wasm32"))]
 
 mod support;

@@ -1,5 +1,13 @@
 //! The manifests under `deploy/policies` install what the metadata describes.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
 use policy_host::metadata::{Metadata, artifacthub_package};
 use policy_tests::{POLICIES, load, root};
 use serde_json::Value;

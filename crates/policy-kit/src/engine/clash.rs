@@ -55,7 +55,7 @@ pub(super) fn find(kind: Kind, object: &Value, namespace: Option<&str>, cluster:
             }
             Lookup::NotFound | Lookup::NotServed => {}
             Lookup::Unavailable(text) => clash.warnings.push(format!(
-                "could not check whether a {} {name} exists, which would share its children's names; {}",
+                "could not look up {} {name}, which would share its children's names; {}",
                 other.as_str(),
                 remedy(&text)
             )),

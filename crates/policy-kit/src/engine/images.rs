@@ -11,7 +11,7 @@ pub(super) fn faults(kind: Kind, object: &Value, settings: &Settings) -> Vec<Fie
     }
     let mut faults = Vec::new();
     for (path, repository, tag) in image_refs(&decode(kind, object).object) {
-        let name = repository.split('@').next().unwrap_or_default();
+        let name = crate::image::repository(&repository);
         if let Some(allowed) = &settings.allowed_repositories
             && !allowed.iter().any(|entry| allows(entry, name))
         {
@@ -34,8 +34,9 @@ pub(super) fn faults(kind: Kind, object: &Value, settings: &Settings) -> Vec<Fie
                 path: format!("{path}.tag"),
                 kind: FaultKind::Forbidden,
                 detail: format!(
-                    "\"{}\" can move to another image; give a version tag or a digest",
-                    image.tag.as_deref().unwrap_or_default()
+                    "\"{}\" of {} can move to another image; give a version tag or a digest",
+                    image.tag.as_deref().unwrap_or_default(),
+                    image.repository.as_deref().unwrap_or_default()
                 ),
             });
         }

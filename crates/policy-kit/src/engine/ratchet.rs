@@ -2,9 +2,10 @@
 //!
 //! As Kubernetes does with its own kinds: a value that was left as it was is not held against the change, one that was
 //! changed has to be right. Where the value stands in a list does not count, and neither does what the message says about
-//! other fields.
+//! other fields. What the platform forbids is about more than one field (a tag with its repository), so there the message
+//! decides.
 
-use lmcache_api::FieldError;
+use lmcache_api::{FaultKind, FieldError};
 use serde_json::Value;
 
 /// Did `old`, with its faults `before`, have this fault of `object`?
@@ -12,7 +13,7 @@ pub(super) fn had(fault: &FieldError, object: &Value, before: &[FieldError], old
     let value = at(object, &fault.path);
     before.iter().any(|other| {
         other.kind == fault.kind
-            && (other.detail == fault.detail || at(old, &other.path) == value)
+            && (other.detail == fault.detail || (fault.kind != FaultKind::Forbidden && at(old, &other.path) == value))
             && steps(&other.path)
                 .map(Step::anywhere)
                 .eq(steps(&fault.path).map(Step::anywhere))

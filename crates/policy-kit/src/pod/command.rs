@@ -50,7 +50,7 @@ fn sglang(name: &str) -> Skip {
 
 fn is_sglang_image(target: &Value) -> bool {
     let image = target.get("image").and_then(Value::as_str).unwrap_or_default();
-    super::compatibility::repository(image)
+    crate::image::repository(image)
         .rsplit('/')
         .next()
         .is_some_and(|base| base.contains("sglang"))

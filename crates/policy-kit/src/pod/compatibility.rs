@@ -5,6 +5,7 @@
 
 use super::outcome::{Skip, SkipReason};
 use super::settings::Strictness;
+use crate::image;
 use crate::keys::{CLIENT_RELEASE, VLLM_RELEASE};
 use crate::text::quoted;
 use lmcache_api::ports::chunk_size;
@@ -229,27 +230,9 @@ fn blocks(line: &CommandLine<'_>, engine: Option<&dyn EngineSpec>) -> Verdict {
     }
 }
 
-/// The repository of an image reference: without tag and digest.
-pub(super) fn repository(image: &str) -> &str {
-    split(image).0
-}
-
-/// Repository and tag of an image reference. A digest says nothing about a release.
-fn split(image: &str) -> (&str, Option<&str>) {
-    let image = image.split('@').next().unwrap_or_default();
-    let name_start = image.rfind('/').map_or(0, |slash| slash + 1);
-    match image.get(name_start..).and_then(|name| name.find(':')) {
-        Some(colon) => {
-            let colon = name_start + colon;
-            (image.get(..colon).unwrap_or_default(), image.get(colon + 1..))
-        }
-        None => (image, None),
-    }
-}
-
 /// The release in the tag of an image, if the image is `repository` (in whatever registry).
 fn tag_release(image: &str, repository: &str) -> Option<Release> {
-    let (found, tag) = split(image);
+    let (found, tag) = image::split(image);
     let ours = found
         .strip_suffix(repository)
         .is_some_and(|registry| registry.is_empty() || registry.ends_with('/'));

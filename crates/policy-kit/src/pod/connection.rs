@@ -68,7 +68,7 @@ pub(super) fn optional(cluster: &dyn Cluster, query: &Query<'_>) -> Result<Optio
         Lookup::Unavailable(text) => Err(Skip::new(
             SkipReason::LookupUnavailable,
             format!("could not read {} {}", query.kind, query.name),
-            remedy(&text),
+            format!("{}, then recreate the Pod", remedy(&text)),
         )),
     }
 }

@@ -62,7 +62,7 @@ pub fn decide(pod: &Value, namespace: Option<&str>, settings: &Settings, cluster
         Ok(name) => name,
         Err(skip) => return skipped(skip, String::new()),
     };
-    let mut warnings = Vec::from_iter(misspelt(pod));
+    let mut warnings = Vec::new();
     match wire(pod, namespace, &name, settings, cluster, &mut warnings) {
         Ok((edits, reason)) => Decision {
             outcome: Outcome::Wired(reason),
@@ -70,7 +70,12 @@ pub fn decide(pod: &Value, namespace: Option<&str>, settings: &Settings, cluster
             warnings,
             engine: name.to_string(),
         },
-        Err(skip) => refused(pod, &skip, settings, &name).unwrap_or_else(|| skipped(skip, name.to_string())),
+        Err(skip) => {
+            let on_missing = misspelt(pod).filter(|_| skip.reason == SkipReason::EngineNotFound);
+            let mut decision = refused(pod, &skip, settings, &name).unwrap_or_else(|| skipped(skip, name.to_string()));
+            decision.warnings.extend(on_missing);
+            decision
+        }
     }
 }
 
