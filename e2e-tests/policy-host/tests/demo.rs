@@ -76,8 +76,7 @@ fn reports_each_step() {
 
 3. A Pod is refused
    REFUSED (422)
-   - first
-   - second
+   - first; second
    - third [31m
    audit outcome: refused
 
