@@ -44,34 +44,88 @@ impl ImageSpec {
     pub fn is_floating(&self) -> bool {
         let repository = self.repository.as_deref().unwrap_or(DEFAULT_REPOSITORY);
         let tag = self.tag.as_deref().unwrap_or(DEFAULT_TAG);
-        let flavour = tag.strip_prefix("latest").or_else(|| tag.strip_prefix("nightly"));
-        let floats = |flavour: &str| match flavour.strip_prefix('-') {
-            Some(rest) => !rest.starts_with(|c: char| c.is_ascii_digit()),
-            None => flavour.is_empty(),
-        };
-        !repository.contains('@') && !tag.contains('@') && flavour.is_some_and(floats)
+        !repository.contains('@') && !tag.contains('@') && floats(tag)
     }
 }
 
-/// The images that a custom resource runs, as `(path, repository, tag)`: its own (defaults filled in), and the payload
-/// that is staged into Pods if there is one. The tag is `None` where the repository carries a digest.
-pub fn image_refs(object: &AnyObject) -> Vec<(String, String, Option<String>)> {
+/// Whether a tag is one that moves: `latest`, `nightly`, or a flavour of them.
+fn floats(tag: &str) -> bool {
+    let flavour = tag.strip_prefix("latest").or_else(|| tag.strip_prefix("nightly"));
+    flavour.is_some_and(|flavour| match flavour.strip_prefix('-') {
+        Some(rest) => !rest.starts_with(|c: char| c.is_ascii_digit()),
+        None => flavour.is_empty(),
+    })
+}
+
+/// An image that a custom resource makes nodes run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageRef {
+    /// Path of the field that names the repository.
+    pub repository_path: String,
+    /// Path of the field that names the tag.
+    pub tag_path: String,
+    /// Repository, without tag and digest.
+    pub repository: String,
+    /// Tag in effect; `None` where a digest alone says what runs.
+    pub tag: Option<String>,
+    /// Whether another image can come to stand behind the same reference.
+    pub floating: bool,
+}
+
+/// The images that a custom resource runs: its own (defaults filled in), the payload that is staged into Pods, and those of
+/// the user's init containers.
+pub fn image_refs(object: &AnyObject) -> Vec<ImageRef> {
     let (image, payload) = images(object);
     let own = image.cloned().unwrap_or_default();
-    let mut refs = vec![("spec.image".to_owned(), own)];
-    refs.extend(payload.map(|payload| ("spec.injection.payloadImage".to_owned(), payload.clone())));
-    refs.into_iter()
-        .map(|(path, image)| {
-            let tag = image
-                .tag_beside(image.repository.as_deref().unwrap_or(DEFAULT_REPOSITORY))
-                .map(str::to_owned);
-            (
-                path,
-                image.repository.unwrap_or_else(|| DEFAULT_REPOSITORY.to_owned()),
-                tag,
-            )
-        })
-        .collect()
+    let mut refs = vec![of_spec("spec.image", &own)];
+    refs.extend(payload.map(|payload| of_spec("spec.injection.payloadImage", payload)));
+    let init_containers = match object {
+        AnyObject::LMCacheEngine(engine) => engine.spec.init_containers.as_deref().unwrap_or_default(),
+        AnyObject::CacheBlendEngine(_) | AnyObject::LMCacheCoordinator(_) => &[],
+    };
+    for (index, container) in init_containers.iter().enumerate() {
+        if let Some(reference) = container.get("image").and_then(serde_json::Value::as_str) {
+            refs.push(of_reference(&format!("spec.initContainers[{index}].image"), reference));
+        }
+    }
+    refs
+}
+
+fn of_spec(path: &str, image: &ImageSpec) -> ImageRef {
+    let repository = image.repository.as_deref().unwrap_or(DEFAULT_REPOSITORY);
+    ImageRef {
+        repository_path: format!("{path}.repository"),
+        tag_path: format!("{path}.tag"),
+        repository: image_parts(repository).0.to_owned(),
+        tag: image.tag_beside(repository).map(str::to_owned),
+        floating: image.is_floating(),
+    }
+}
+
+fn of_reference(path: &str, reference: &str) -> ImageRef {
+    let (repository, tag) = image_parts(reference);
+    let digest = reference.contains('@');
+    let tag = tag.or((!digest).then_some(DEFAULT_TAG));
+    ImageRef {
+        repository_path: path.to_owned(),
+        tag_path: path.to_owned(),
+        repository: repository.to_owned(),
+        tag: tag.map(str::to_owned),
+        floating: !digest && tag.is_some_and(floats),
+    }
+}
+
+/// Repository and tag of an image reference as containers have it. A digest is left out: it says nothing about either.
+pub fn image_parts(reference: &str) -> (&str, Option<&str>) {
+    let image = reference.split('@').next().unwrap_or_default();
+    let name_start = image.rfind('/').map_or(0, |slash| slash + 1);
+    match image.get(name_start..).and_then(|name| name.find(':')) {
+        Some(colon) => {
+            let colon = name_start + colon;
+            (image.get(..colon).unwrap_or_default(), image.get(colon + 1..))
+        }
+        None => (image, None),
+    }
 }
 
 /// `spec.image` and `spec.injection.payloadImage` as they stand.

@@ -45,7 +45,7 @@ pub use connection::{
 pub use decode::{Decoded, decode};
 pub use engine::{EngineRef, EngineSpec};
 pub use fault::{FaultKind, FieldError};
-pub use image::{DEFAULT_REPOSITORY, DEFAULT_TAG, image_refs, is_default_repository};
+pub use image::{DEFAULT_REPOSITORY, DEFAULT_TAG, ImageRef, image_parts, image_refs, is_default_repository};
 pub use ipc::{FIRST_RELEASE_WITH_ISOLATED_IPC, IpcMode, ipc_mode};
 pub use kind::{API_VERSION, GROUP, Kind, VERSION};
 pub use object::{AnyObject, Object, ObjectMeta};

@@ -54,6 +54,18 @@ pub fn connection_config_map(engine: &str) -> String {
     format!("{engine}-connection")
 }
 
+/// The prefix of the variables that Kubernetes makes of a Service of this name, where vLLM (`VLLM_`) or LMCache
+/// (`LMCACHE_`) takes such variables for its own settings.
+pub fn settings_variables(service: &str) -> Option<&'static str> {
+    let makes = |word: &str| {
+        let rest = service.strip_prefix(word);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    [("vllm", "VLLM_"), ("lmcache", "LMCACHE_")]
+        .into_iter()
+        .find_map(|(word, prefix)| makes(word).then_some(prefix))
+}
+
 /// Checks the name of an engine or coordinator: an RFC 1035 label (lower-case letters, digits, hyphens; starts with a
 /// letter, ends with a letter or digit) of at most 55 characters, because Services `<name>` and `<name>-metrics` and a
 /// label carry it.

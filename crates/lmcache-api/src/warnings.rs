@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::decode::walk;
 use crate::image::images;
+use crate::names::settings_variables;
 use crate::ports::{PortSource, listening_ports};
 use crate::quantity::Quantity;
 use crate::{AnyObject, EngineSpec, GpuVendor, ImageSpec, Kind, Release, server_release};
@@ -62,19 +63,16 @@ fn name_makes_variables(object: &AnyObject, found: &mut Vec<String>) {
     let Some(name) = metadata.name.as_deref().or(metadata.generate_name.as_deref()) else {
         return;
     };
-    let taken = |word: &str| {
-        let rest = name.strip_prefix(word);
-        // The coordinator's own name usually begins with `lmcache-`; its variables collide with nothing that is read.
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-') && object.kind() != Kind::LMCacheCoordinator)
-    };
-    for (word, variables) in [("vllm", "VLLM_"), ("lmcache", "LMCACHE_")] {
-        if taken(word) {
-            found.push(format!(
-                "metadata.name {name} makes Kubernetes put {variables}* variables of its Service into every Pod of the \
-                 namespace, which may stop vLLM or LMCache from starting; choose another name or set \
-                 enableServiceLinks: false on Pods"
-            ));
-        }
+    // A coordinator's name usually begins with `lmcache-`; its variables collide with nothing that is read.
+    if object.kind() == Kind::LMCacheCoordinator && name.contains('-') {
+        return;
+    }
+    if let Some(variables) = settings_variables(name) {
+        found.push(format!(
+            "metadata.name {name} makes Kubernetes put {variables}* variables of its Service into every Pod of the \
+             namespace, which may stop vLLM or LMCache from starting; choose another name or set \
+             enableServiceLinks: false on Pods"
+        ));
     }
 }
 

@@ -208,13 +208,18 @@ fn references(#[case] repository: Option<&str>, #[case] tag: Option<&str>, #[cas
 
 #[test_runner::test]
 fn images_in_effect() {
-    let text = |path: &str, repository: &str, tag: Option<&str>| {
-        (path.to_owned(), repository.to_owned(), tag.map(str::to_owned))
+    let refs = |kind, spec: Value| -> Vec<(String, String, Option<String>, bool)> {
+        image_refs(&decode(kind, &json!({"spec": spec})).object)
+            .into_iter()
+            .map(|image| (image.tag_path, image.repository, image.tag, image.floating))
+            .collect()
     };
-    let refs = |kind, spec: Value| image_refs(&decode(kind, &json!({"spec": spec})).object);
+    let image = |path: &str, repository: &str, tag: Option<&str>, floating| {
+        (path.to_owned(), repository.to_owned(), tag.map(str::to_owned), floating)
+    };
     assert_eq!(
         refs(Kind::LMCacheEngine, json!({})),
-        [text("spec.image", "lmcache/vllm-openai", Some("latest"))]
+        [image("spec.image.tag", "lmcache/vllm-openai", Some("latest"), true)]
     );
     assert_eq!(
         refs(
@@ -222,14 +227,40 @@ fn images_in_effect() {
             json!({"image": {"repository": "a/b@sha256:00", "tag": "v1"}, "injection": {"payloadImage": {"repository": "c", "tag": "v2"}}})
         ),
         [
-            text("spec.image", "a/b@sha256:00", None),
-            text("spec.injection.payloadImage", "c", Some("v2"))
+            image("spec.image.tag", "a/b", None, false),
+            image("spec.injection.payloadImage.tag", "c", Some("v2"), false)
         ]
     );
     assert_eq!(
         refs(Kind::LMCacheCoordinator, json!({"image": {"tag": "v1"}})),
-        [text("spec.image", "lmcache/vllm-openai", Some("v1"))]
+        [image("spec.image.tag", "lmcache/vllm-openai", Some("v1"), false)]
     );
+    let containers =
+        json!([{"image": "r:5000/x"}, {"image": "r:5000/x:v1@sha256:00"}, {"name": "none"}, {"image": "y:nightly"}]);
+    assert_eq!(
+        refs(
+            Kind::LMCacheEngine,
+            json!({"image": {"tag": "v1"}, "initContainers": containers})
+        )[1..],
+        [
+            image("spec.initContainers[0].image", "r:5000/x", Some("latest"), true),
+            image("spec.initContainers[1].image", "r:5000/x", Some("v1"), false),
+            image("spec.initContainers[3].image", "y", Some("nightly"), true)
+        ]
+    );
+}
+
+#[rstest]
+#[case("x/y", "x/y", None)]
+#[case("x/y:v1", "x/y", Some("v1"))]
+#[case("x/y:v1@sha256:ab", "x/y", Some("v1"))]
+#[case("x/y@sha256:ab", "x/y", None)]
+#[case("host:5000/y", "host:5000/y", None)]
+#[case("host:5000/y:v1", "host:5000/y", Some("v1"))]
+#[case("", "", None)]
+#[test_runner::test]
+fn repository_and_tag(#[case] reference: &str, #[case] repository: &str, #[case] tag: Option<&str>) {
+    assert_eq!(lmcache_api::image_parts(reference), (repository, tag));
 }
 
 #[test_runner::test]

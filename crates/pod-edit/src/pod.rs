@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::container::init_containers;
-use crate::json::{checked_list, list_member_mut, spec_mut, text};
+use crate::env;
+use crate::json::{checked_list, list, list_member_mut, spec_mut, text};
+use crate::volume;
 use crate::{EditError, error};
 
 /// Whether the Pod shares the IPC namespace of its node.
@@ -51,7 +53,17 @@ pub fn same_init_container(existing: &Value, wanted: &Value) -> bool {
             let (there, ours) = (existing.get(key), wanted.get(key));
             there == ours || (unset(there) && unset(ours))
         });
-    runs_alike && covers(existing, wanted)
+    // A list in which more of the same follows could undo what the wanted entry does.
+    let variables_alike = list(wanted, "env").iter().all(|variable| {
+        let name = text(variable, "name").unwrap_or_default();
+        env::count(existing, name) == 1
+    });
+    let mounts_alike = list(wanted, "volumeMounts").iter().all(|mount| {
+        list(existing, "volumeMounts")
+            .iter()
+            .any(|other| volume::same_mount(other, mount))
+    });
+    runs_alike && variables_alike && mounts_alike && covers(existing, wanted)
 }
 
 /// Whether `existing` has everything that `wanted` has: members of objects, and entries of lists in their order.

@@ -75,11 +75,18 @@ fn is_http_404(text: &str) -> bool {
     .any(|spelling| text.contains(spelling))
 }
 
+/// The spellings of an HTTP 403, likewise.
+fn is_http_403(text: &str) -> bool {
+    ["403 Forbidden", "code: 403", "reason: \"Forbidden\"", " is forbidden"]
+        .iter()
+        .any(|spelling| text.contains(spelling))
+}
+
 /// What to do about an unavailable look-up, in a few words for a warning.
 pub fn remedy(host_error: &str) -> &'static str {
     if host_error.contains("has not been granted access") {
         "the policy lacks a grant: declare it in contextAwareResources (and hostCapabilities) of the policy"
-    } else if host_error.contains("403") || host_error.contains("forbidden") || host_error.contains("Forbidden") {
+    } else if is_http_403(host_error) {
         "the PolicyServer's service account may not get it: extend its RBAC"
     } else {
         "see the log of the policy server"
@@ -131,7 +138,9 @@ mod tests {
     #[test]
     fn a_missing_grant_is_named_as_such() {
         assert!(remedy("Policy has not been granted access to Kubernetes v1/Namespace resources.").contains("grant"));
-        assert!(remedy("ApiError: forbidden").contains("RBAC"));
-        assert!(remedy("timed out").contains("policy server"));
+        assert!(remedy("ApiError: engines \"kv\" is forbidden: User cannot get").contains("RBAC"));
+        for outage in ["timed out", "tcp connect error: 10.96.0.1:40312 connection refused"] {
+            assert!(remedy(outage).contains("log of the policy server"), "{outage}");
+        }
     }
 }

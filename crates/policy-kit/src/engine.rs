@@ -96,7 +96,7 @@ pub fn decide(
         Change::Update(None) => {}
         Change::Update(Some(old)) => {
             let before = all_faults(kind, old, settings);
-            faults.retain(|fault| !ratchet::had(fault, object, &before, old));
+            faults = ratchet::new_faults(faults, object, before, old);
         }
     }
     // A refusal says everything in its message.

@@ -16,7 +16,6 @@
 
 pub mod cluster;
 pub mod engine;
-mod image;
 pub mod keys;
 pub mod log;
 pub mod pod;

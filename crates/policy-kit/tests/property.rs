@@ -16,7 +16,7 @@ use policy_kit::pod::{Outcome, Settings, decide};
 use policy_kit::text::{WARNING_BYTES, warnings};
 use proptest::prelude::*;
 use serde_json::Value;
-use support::{any_json, cluster, pod};
+use support::{any_json, cluster, pod, settings};
 
 /// May the injection add this path, or put something there?
 fn owned(path: &str) -> bool {
@@ -55,9 +55,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, max_global_rejects: 1_000_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_pod_keeps_everything_we_do_not_own(before in pod(), cluster in cluster()) {
+    fn a_pod_keeps_everything_we_do_not_own(before in pod(), cluster in cluster(), settings in settings()) {
         let mut after = before.clone();
-        let decision = decide(&before, Some("team-a"), &Settings::default(), &cluster);
+        let decision = decide(&before, Some("team-a"), &settings, &cluster);
         prop_assert!(cluster.asked.get() <= 3, "{} look-ups", cluster.asked.get());
         let applied = decision.plan.apply(&mut after);
         if applied.is_err() {
@@ -93,7 +93,7 @@ proptest! {
             prop_assert!(warning.len() <= WARNING_BYTES && warning.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
         }
 
-        let again = decide(&after, Some("team-a"), &Settings::default(), &cluster);
+        let again = decide(&after, Some("team-a"), &settings, &cluster);
         let mut twice = after.clone();
         prop_assert!(again.plan.apply(&mut twice).is_ok());
         prop_assert_eq!(after, twice, "a second run changes nothing");

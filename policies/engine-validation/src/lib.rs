@@ -63,12 +63,14 @@ fn answer(request: &Request<'_>, cluster: &dyn Cluster) -> Response {
     let response = match verdict.faults.first() {
         None => Response::accept(),
         Some(first) => {
-            log::decision(
-                POLICY,
-                request.name.as_deref().unwrap_or_default(),
-                "refused",
-                &first.path,
-            );
+            log::Decision {
+                policy: POLICY,
+                engine: request.name.as_deref().unwrap_or_default(),
+                outcome: "refused",
+                reason: &first.path,
+                host_error: None,
+            }
+            .write();
             Response::refuse(message(&verdict.faults), UNPROCESSABLE)
         }
     };

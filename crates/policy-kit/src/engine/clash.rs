@@ -30,7 +30,10 @@ pub(super) fn find(kind: Kind, object: &Value, namespace: Option<&str>, cluster:
     let Some(name) = metadata("name").filter(|name| !name.is_empty()) else {
         return clash;
     };
-    let namespace = namespace.or_else(|| metadata("namespace")).unwrap_or("default");
+    let namespace = namespace
+        .or_else(|| metadata("namespace"))
+        .filter(|namespace| !namespace.is_empty())
+        .unwrap_or("default");
     for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
         let query = Query {
             api_version: API_VERSION,

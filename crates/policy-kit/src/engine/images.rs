@@ -1,7 +1,7 @@
 //! Which images the platform allows.
 
 use super::Settings;
-use lmcache_api::{FaultKind, FieldError, ImageSpec, Kind, decode, image_refs};
+use lmcache_api::{FaultKind, FieldError, Kind, decode, image_refs};
 use serde_json::Value;
 
 /// The faults of images that the settings forbid.
@@ -10,33 +10,27 @@ pub(super) fn faults(kind: Kind, object: &Value, settings: &Settings) -> Vec<Fie
         return Vec::new();
     }
     let mut faults = Vec::new();
-    for (path, repository, tag) in image_refs(&decode(kind, object).object) {
-        let name = crate::image::repository(&repository);
+    for image in image_refs(&decode(kind, object).object) {
+        let repository = &image.repository;
         if let Some(allowed) = &settings.allowed_repositories
-            && !allowed.iter().any(|entry| allows(entry, name))
+            && !allowed.iter().any(|entry| allows(entry, repository))
         {
             faults.push(FieldError {
-                path: format!("{path}.repository"),
+                path: image.repository_path,
                 kind: FaultKind::Forbidden,
                 detail: format!(
-                    "\"{name}\" is not allowed here; allowed repositories: {}",
+                    "\"{repository}\" is not allowed here; allowed repositories: {}",
                     allowed.join(", ")
                 ),
             });
         }
-        let image = ImageSpec {
-            repository: Some(repository),
-            tag,
-            ..ImageSpec::default()
-        };
-        if settings.require_pinned_images && image.is_floating() {
+        if settings.require_pinned_images && image.floating {
             faults.push(FieldError {
-                path: format!("{path}.tag"),
+                path: image.tag_path,
                 kind: FaultKind::Forbidden,
                 detail: format!(
-                    "\"{}\" of {} can move to another image; give a version tag or a digest",
-                    image.tag.as_deref().unwrap_or_default(),
-                    image.repository.as_deref().unwrap_or_default()
+                    "\"{}\" of {repository} can move to another image; give a version tag or a digest",
+                    image.tag.as_deref().unwrap_or_default()
                 ),
             });
         }

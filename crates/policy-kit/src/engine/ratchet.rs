@@ -8,16 +8,35 @@
 use lmcache_api::{FaultKind, FieldError};
 use serde_json::Value;
 
-/// Did `old`, with its faults `before`, have this fault of `object`?
-pub(super) fn had(fault: &FieldError, object: &Value, before: &[FieldError], old: &Value) -> bool {
+/// The faults of `object` that `old`, with its faults `before`, did not have. One old fault excuses one new fault.
+pub(super) fn new_faults(
+    faults: Vec<FieldError>,
+    object: &Value,
+    mut before: Vec<FieldError>,
+    old: &Value,
+) -> Vec<FieldError> {
+    let mut is_new = |fault: &FieldError| match before.iter().position(|other| same(fault, object, other, old)) {
+        Some(place) => {
+            before.swap_remove(place);
+            false
+        }
+        None => true,
+    };
+    faults.into_iter().filter(|fault| is_new(fault)).collect()
+}
+
+/// Is this fault of `object` that fault of `old`?
+fn same(fault: &FieldError, object: &Value, other: &FieldError, old: &Value) -> bool {
     let value = at(object, &fault.path);
-    before.iter().any(|other| {
-        other.kind == fault.kind
-            && (other.detail == fault.detail || (fault.kind != FaultKind::Forbidden && at(old, &other.path) == value))
-            && steps(&other.path)
-                .map(Step::anywhere)
-                .eq(steps(&fault.path).map(Step::anywhere))
-    })
+    // A field that nobody set says nothing: its fault is about what stands elsewhere.
+    let left_alone = fault.kind != FaultKind::Forbidden
+        && (fault.kind == FaultKind::Required || !value.is_null())
+        && value == at(old, &other.path);
+    other.kind == fault.kind
+        && (other.detail == fault.detail || left_alone)
+        && steps(&other.path)
+            .map(Step::anywhere)
+            .eq(steps(&fault.path).map(Step::anywhere))
 }
 
 /// One step of a field path: `.name`, `[2]` or `[key.with/signs]`.

@@ -102,6 +102,28 @@ fn a_fault_is_the_same_where_its_value_is_the_same() {
             "{new}"
         );
     }
+    // A field that nobody set is not "left as it was": this change made a collision of its own.
+    let ports = |server: Value| json!({"metadata": {"name": "kv-pool"}, "spec": {"l1": {"sizeGB": 1}, "image": {"tag": "v0.4.4"}, "server": server}});
+    let (old, new) = (
+        ports(json!({"port": 9090})),
+        ports(json!({"port": 5555, "httpPort": 9090})),
+    );
+    assert_eq!(
+        paths(&new, Change::Update(Some(&old)), Lookup::NotFound),
+        ["spec.prometheus.port"]
+    );
+    assert!(paths(&old, Change::Update(Some(&old)), Lookup::NotFound).is_empty());
+    // One old fault excuses one.
+    let init = |names: &[&str]| {
+        let containers: Vec<Value> = names
+            .iter()
+            .map(|name| json!({"name": name, "image": "i:v1"}))
+            .collect();
+        json!({"metadata": {"name": "kv-pool"}, "spec": {"l1": {"sizeGB": 1}, "initContainers": containers}})
+    };
+    let (one, two) = (init(&["lmcache"]), init(&["lmcache", "lmcache"]));
+    assert!(paths(&one, Change::Update(Some(&one)), Lookup::NotFound).is_empty());
+    assert_eq!(paths(&two, Change::Update(Some(&one)), Lookup::NotFound).len(), 1);
     let worse = json!({"metadata": {"name": "kv-pool"}, "spec": {"l1": {"sizeGB": 1}, "resourceOverrides": {
         "requests": {"memory": "90Gi"}, "limits": {"memory": "50Gi"}}}});
     assert_eq!(

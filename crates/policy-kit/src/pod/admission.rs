@@ -39,13 +39,21 @@ pub fn admit(policy: &'static str, request: &Request<'_>, cluster: &dyn Cluster)
         }
     };
     let (outcome, reason) = words(&decision.outcome);
-    log::decision(policy, &decision.engine, outcome, reason);
     let Decision {
         outcome: verdict,
         warnings,
         engine,
+        host_error,
         ..
     } = decision;
+    log::Decision {
+        policy,
+        engine: &engine,
+        outcome,
+        reason,
+        host_error,
+    }
+    .write();
     let response = match verdict {
         Outcome::Refused { message, code, .. } => Response::refuse(text::ascii_line(&message), code),
         _ if changed => Response::mutate(pod),

@@ -50,7 +50,8 @@ fn sglang(name: &str) -> Skip {
 
 fn is_sglang_image(target: &Value) -> bool {
     let image = target.get("image").and_then(Value::as_str).unwrap_or_default();
-    crate::image::repository(image)
+    lmcache_api::image_parts(image)
+        .0
         .rsplit('/')
         .next()
         .is_some_and(|base| base.contains("sglang"))

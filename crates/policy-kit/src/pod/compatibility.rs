@@ -5,11 +5,10 @@
 
 use super::outcome::{Skip, SkipReason};
 use super::settings::Strictness;
-use crate::image;
 use crate::keys::{CLIENT_RELEASE, VLLM_RELEASE};
 use crate::text::quoted;
 use lmcache_api::ports::chunk_size;
-use lmcache_api::{EngineSpec, FIRST_RELEASE_WITH_ISOLATED_IPC, IpcMode, Release, server_release};
+use lmcache_api::{EngineSpec, FIRST_RELEASE_WITH_ISOLATED_IPC, IpcMode, Release, image_parts, server_release};
 use pod_edit::args::{BLOCK_SIZE, CommandLine, FlagUse};
 use pod_edit::metadata;
 use serde_json::Value;
@@ -90,34 +89,38 @@ fn incompatible(problem: String, remedy: &str) -> Verdict {
     Verdict::Bad(SkipReason::EngineImageIncompatible, problem, remedy.to_owned())
 }
 
-/// Judges a Pod. Harm is a reason to skip, unless the setting says to warn or not to look.
-pub(super) fn check(
-    releases: &Releases,
-    ipc_mode: IpcMode,
-    line: &CommandLine<'_>,
-    engine: Option<&dyn EngineSpec>,
-    setting: Strictness,
-    warnings: &mut Vec<String>,
-) -> Result<(), Skip> {
-    if setting == Strictness::Off {
-        return Ok(());
-    }
-    for verdict in [
-        connector(releases),
-        isolation(releases, ipc_mode),
-        skew(releases),
-        blocks(line, engine),
-    ] {
-        match verdict {
-            Verdict::Fine => {}
-            Verdict::Doubt(text) => warnings.push(text),
-            Verdict::Bad(reason, problem, remedy) if setting == Strictness::Skip => {
-                return Err(Skip::new(reason, problem, remedy));
-            }
-            Verdict::Bad(_, problem, remedy) => warnings.push(format!("{problem}; {remedy}")),
+/// A client and a server that are to work together.
+pub(super) struct Pair<'a> {
+    pub releases: Releases,
+    pub ipc_mode: IpcMode,
+    /// Command line of the client's container.
+    pub line: &'a CommandLine<'a>,
+    pub engine: Option<&'a dyn EngineSpec>,
+}
+
+impl Pair<'_> {
+    /// Judges the pair. Harm is a reason to skip, unless the setting says to warn or not to look.
+    pub fn check(&self, setting: Strictness, warnings: &mut Vec<String>) -> Result<(), Skip> {
+        if setting == Strictness::Off {
+            return Ok(());
         }
+        for verdict in [
+            connector(&self.releases),
+            isolation(&self.releases, self.ipc_mode),
+            skew(&self.releases),
+            blocks(self.line, self.engine),
+        ] {
+            match verdict {
+                Verdict::Fine => {}
+                Verdict::Doubt(text) => warnings.push(text),
+                Verdict::Bad(reason, problem, remedy) if setting == Strictness::Skip => {
+                    return Err(Skip::new(reason, problem, remedy));
+                }
+                Verdict::Bad(_, problem, remedy) => warnings.push(format!("{problem}; {remedy}")),
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Does the connector load in this vLLM, and is it LMCache's own?
@@ -232,7 +235,7 @@ fn blocks(line: &CommandLine<'_>, engine: Option<&dyn EngineSpec>) -> Verdict {
 
 /// The release in the tag of an image, if the image is `repository` (in whatever registry).
 fn tag_release(image: &str, repository: &str) -> Option<Release> {
-    let (found, tag) = image::split(image);
+    let (found, tag) = image_parts(image);
     let ours = found
         .strip_suffix(repository)
         .is_some_and(|registry| registry.is_empty() || registry.ends_with('/'));

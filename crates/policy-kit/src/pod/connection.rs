@@ -69,7 +69,8 @@ pub(super) fn optional(cluster: &dyn Cluster, query: &Query<'_>) -> Result<Optio
             SkipReason::LookupUnavailable,
             format!("could not read {} {}", query.kind, query.name),
             format!("{}, then recreate the Pod", remedy(&text)),
-        )),
+        )
+        .said_by_host(text)),
     }
 }
 
@@ -87,16 +88,10 @@ impl Dereferenced {
                 None => Err(not_found(name, kind)),
             };
         };
-        if let Some(other) = foreign_kind(config_map, engine, kind) {
-            return Err(Skip::new(
-                SkipReason::EngineKindMismatch,
-                format!(
-                    "{}-connection belongs to a {other}, not to a {}",
-                    name.name,
-                    kind.as_str()
-                ),
-                "use the opt-in keys of that kind, or another engine",
-            ));
+        if let Some(found) = foreign(config_map, &name.name, engine, kind) {
+            let problem = format!("{}-connection {found}: this is no {}", name.name, kind.as_str());
+            let remedy = "use the opt-in keys of that kind, or another engine";
+            return Err(Skip::new(SkipReason::EngineKindMismatch, problem, remedy));
         }
         if engine.is_none() && !has_operator_labels(config_map, &name.name) {
             return Err(not_found(name, kind));
@@ -179,6 +174,7 @@ fn not_found(name: &EngineName, kind: Kind) -> Skip {
 struct Controller<'a> {
     api_version: &'a str,
     kind: &'a str,
+    name: &'a str,
     uid: &'a str,
 }
 
@@ -196,6 +192,7 @@ fn controller(object: &Value) -> Option<Controller<'_>> {
         .map(|owner| Controller {
             api_version: member(owner, "apiVersion"),
             kind: member(owner, "kind"),
+            name: member(owner, "name"),
             uid: member(owner, "uid"),
         })
 }
@@ -204,24 +201,29 @@ fn member<'a>(object: &'a Value, key: &str) -> &'a str {
     object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The other kind that a ConfigMap belongs to, if it does.
+/// How a ConfigMap belongs to the other system, in words that follow its name, if it does.
 ///
-/// A controller of our own group decides. One of any other group decides only where no engine stands behind the name:
-/// a stranger's ConfigMap of our name is no reason to keep a Pod from an engine that exists.
-fn foreign_kind(config_map: &Value, engine: Option<&EngineView>, kind: Kind) -> Option<String> {
-    if let Some(owner) = controller(config_map) {
+/// A controller of our own group decides, and so does the connector in a ConfigMap that an operator made. A stranger's
+/// ConfigMap of our name is no reason to keep a Pod from an engine that exists.
+fn foreign(config_map: &Value, name: &str, engine: Option<&EngineView>, kind: Kind) -> Option<String> {
+    let owner = controller(config_map);
+    if let Some(owner) = &owner {
         let own_group = owner.api_version.split('/').next() == Some(GROUP);
         if owner.kind != kind.as_str() && (own_group || engine.is_none()) {
-            return Some(owner.kind.to_owned());
+            return Some(format!("is controlled by {} {}", owner.kind, owner.name));
         }
     }
+    let ours = engine.is_none_or(|engine| owner.is_some_and(|owner| owner.is(engine)));
+    if !ours && !has_operator_labels(config_map, name) {
+        return None;
+    }
     let other = match kind {
-        Kind::CacheBlendEngine => (LMCACHE_CONNECTOR, Kind::LMCacheEngine),
-        _ => (CACHEBLEND_CONNECTOR, Kind::CacheBlendEngine),
+        Kind::CacheBlendEngine => LMCACHE_CONNECTOR,
+        Kind::LMCacheEngine | Kind::LMCacheCoordinator => CACHEBLEND_CONNECTOR,
     };
     let text = data(config_map, connection_key(None))?;
     let json: Value = serde_json::from_str(text).ok()?;
-    names_connector(&json, other.0).then(|| other.1.as_str().to_owned())
+    names_connector(&json, other).then(|| format!("names the connector {other}"))
 }
 
 fn has_operator_labels(config_map: &Value, name: &str) -> bool {

@@ -8,6 +8,7 @@ mod admission;
 mod command;
 mod compatibility;
 mod connection;
+mod examine;
 mod ipc;
 mod nixl;
 mod opt_in;
@@ -25,18 +26,11 @@ pub use outcome::{Decision, Outcome, Skip, SkipReason};
 pub use reference::EngineName;
 pub use settings::{Admission, CommandOverride, OptIn, Settings, Strictness};
 
-use crate::cluster::{Cluster, Query};
-use crate::keys::{self, POD_SECURITY_ENFORCE};
+use crate::cluster::Cluster;
+use crate::keys;
 use crate::text::quoted;
-use lmcache_api::{EngineSpec, Kind};
-use pod_edit::args::{CommandLine, KV_TRANSFER_CONFIG};
-use pod_edit::env::{self, EnvState};
-use pod_edit::{Edit, Plan, container, metadata};
-use serde_json::{Value, json};
-use target::named;
-
-/// Environment variable that makes Python's string hashes equal in all processes, which chunk keys are built on.
-const HASH_SEED: &str = "PYTHONHASHSEED";
+use pod_edit::{Edit, Plan, metadata};
+use serde_json::Value;
 
 /// Decides about a Pod that is being created.
 ///
@@ -50,25 +44,29 @@ pub fn decide(pod: &Value, namespace: Option<&str>, settings: &Settings, cluster
                 plan: Plan::default(),
                 warnings: Vec::new(),
                 engine: String::new(),
+                host_error: None,
             };
         }
         OptedIn::Incomplete(skip) => return skipped(skip, String::new()),
         OptedIn::To(annotation) => annotation,
     };
+    let own_namespace = pod.pointer("/metadata/namespace").and_then(Value::as_str);
     let namespace = namespace
-        .or_else(|| pod.pointer("/metadata/namespace").and_then(Value::as_str))
+        .or(own_namespace)
+        .filter(|namespace| !namespace.is_empty())
         .unwrap_or("default");
     let name = match reference::parse(&annotation, keys::LMCACHE.engine, namespace, settings) {
         Ok(name) => name,
         Err(skip) => return skipped(skip, String::new()),
     };
     let mut warnings = Vec::new();
-    match wire(pod, namespace, &name, settings, cluster, &mut warnings) {
-        Ok((edits, reason)) => Decision {
-            outcome: Outcome::Wired(reason),
-            plan: Plan::from(edits),
+    match examine::examine(pod, namespace, &name, settings, cluster, &mut warnings) {
+        Ok(examined) => Decision {
+            outcome: Outcome::Wired(examined.left_to_user()),
+            plan: Plan::from(examined.edits(&mut warnings)),
             warnings,
             engine: name.to_string(),
+            host_error: None,
         },
         Err(skip) => {
             let on_missing = misspelt(pod).filter(|_| skip.reason == SkipReason::EngineNotFound);
@@ -98,6 +96,7 @@ fn skipped(skip: Skip, engine: String) -> Decision {
         plan: Plan::from(vec![note]),
         warnings: vec![skip.warning()],
         engine,
+        host_error: skip.host_error,
     }
 }
 
@@ -117,6 +116,7 @@ fn refused(pod: &Value, skip: &Skip, settings: &Settings, name: &EngineName) -> 
         plan: Plan::default(),
         warnings: Vec::new(),
         engine: name.to_string(),
+        host_error: skip.host_error.clone(),
     })
 }
 
@@ -137,136 +137,4 @@ fn misspelt(pod: &Value) -> Option<String> {
             quoted(word)
         )
     })
-}
-
-/// The edits that wire a Pod, with the reason where a part was left to the user.
-fn wire(
-    pod: &Value,
-    namespace: &str,
-    name: &EngineName,
-    settings: &Settings,
-    cluster: &dyn Cluster,
-    warnings: &mut Vec<String>,
-) -> Result<(Vec<Edit>, Option<SkipReason>), Skip> {
-    let stored = connection::dereference(cluster, name, Kind::LMCacheEngine)?;
-    let engine = stored.engine(Kind::LMCacheEngine);
-    stored.check(engine.as_ref(), name, Kind::LMCacheEngine)?;
-    let spec = engine.as_ref().map(|engine| engine as &dyn EngineSpec);
-    let role = nixl::role(pod, spec)?;
-    let defaults = connection::Defaults {
-        ipc_mode: settings.ipc_default,
-        cluster_domain: &settings.cluster_domain,
-    };
-    let connection = stored.connection(engine.as_ref(), name, role, &defaults, warnings)?;
-
-    let index = target::find(
-        pod,
-        metadata::annotation(pod, keys::LMCACHE.container),
-        keys::LMCACHE.container,
-        spec.and_then(EngineSpec::target_container),
-        &connection.json,
-        warnings,
-    )?;
-    let Some(target) = container::containers(pod).get(index) else {
-        let problem = "the Pod has no containers";
-        return Err(Skip::new(SkipReason::TargetContainerNotFound, problem, "give it one"));
-    };
-    let line = CommandLine::of(target);
-    command::check(target, &line, settings.command_override)?;
-    let user_config = user_config::judge(&line, &connection.json)?;
-    if let Some(payload) = spec.and_then(EngineSpec::payload_image) {
-        payload::check(payload, pod, index, &payload::LMCACHE)?;
-    }
-    let releases = compatibility::Releases::read(pod, target, spec, warnings);
-    compatibility::check(
-        &releases,
-        connection.ipc_mode,
-        &line,
-        spec,
-        settings.compatibility,
-        warnings,
-    )?;
-    let ipc = ipc::plan(connection.ipc_mode, pod, index)?;
-    if ipc.touches_host {
-        pod_security(namespace, settings.pod_security, cluster, warnings)?;
-    }
-    warnings.extend(ipc.warnings);
-
-    let mut edits = ipc.edits;
-    if user_config == user_config::UserConfig::Absent {
-        edits.push(Edit::AppendArgs {
-            container: index,
-            tokens: vec![KV_TRANSFER_CONFIG.name.to_owned(), connection.json],
-        });
-    }
-    edits.extend(hash_seed(target, index, warnings));
-    edits.extend(nixl::environment(target, index, spec));
-    edits.extend(service_links::edit(pod, namespace, name, warnings));
-    let reason = (user_config == user_config::UserConfig::OwnConnection).then_some(SkipReason::KvTransferConfigPresent);
-    edits.push(Edit::SetAnnotation {
-        key: keys::LMCACHE.injected.into(),
-        value: "true".into(),
-    });
-    edits.push(match reason {
-        Some(reason) => Edit::SetAnnotation {
-            key: keys::LMCACHE.skip_reason.into(),
-            value: reason.as_str().into(),
-        },
-        None => Edit::RemoveAnnotation {
-            key: keys::LMCACHE.skip_reason.into(),
-        },
-    });
-    Ok((edits, reason))
-}
-
-/// Adds the hash seed unless the container has one of its own, wherever that comes from.
-fn hash_seed(target: &Value, index: usize, warnings: &mut Vec<String>) -> Option<Edit> {
-    match env::state(target, HASH_SEED) {
-        EnvState::Literal(_) | EnvState::ValueFrom => return None,
-        EnvState::Absent => {}
-        EnvState::MaybeEnvFrom => warnings.push(format!(
-            "{HASH_SEED}=0 was added to container {}; it wins over one that its envFrom may bring",
-            named(target)
-        )),
-    }
-    Some(Edit::AppendEnv {
-        container: index,
-        entry: json!({"name": HASH_SEED, "value": "0"}),
-    })
-}
-
-/// Asks the Namespace whether a Pod that shares host memory would be let in. The last of at most three look-ups, and only
-/// where host memory is shared.
-fn pod_security(
-    namespace: &str,
-    setting: Strictness,
-    cluster: &dyn Cluster,
-    warnings: &mut Vec<String>,
-) -> Result<(), Skip> {
-    if setting == Strictness::Off {
-        return Ok(());
-    }
-    let query = Query {
-        api_version: "v1",
-        kind: "Namespace",
-        namespace: None,
-        name: namespace,
-        cached: true,
-        member: None,
-    };
-    let Some(object) = connection::optional(cluster, &query)? else {
-        return Ok(());
-    };
-    let level = metadata::label(&object, POD_SECURITY_ENFORCE).unwrap_or_default();
-    if !ipc::forbids_host(level) {
-        return Ok(());
-    }
-    let skip = ipc::forbidden(namespace, level);
-    if setting == Strictness::Skip {
-        return Err(skip);
-    }
-    warnings.push(format!(
-        "namespace {namespace} enforces Pod Security {level}, which refuses Pods with host IPC: wired all the same (setting podSecurity: Warn)"
-    ));
-    Ok(())
 }

@@ -40,7 +40,7 @@ pub enum SkipReason {
     ClientServerSkew,
     /// vLLM's block size does not divide the server's chunk size.
     BlockSizeMismatch,
-    /// The namespace would refuse the Pod once it is wired.
+    /// The Pod would be refused once it is wired: by its namespace's Pod Security level, or by Kubernetes itself.
     PodSecurityForbidsHostIpc,
     /// The Pod is not shaped like a Pod, so it cannot be edited without damage.
     PodMalformed,
@@ -82,6 +82,8 @@ pub struct Skip {
     pub problem: String,
     /// What to change.
     pub remedy: String,
+    /// What the host said, for the log: too long and too foreign for a warning.
+    pub host_error: Option<String>,
 }
 
 impl Skip {
@@ -90,6 +92,15 @@ impl Skip {
             reason,
             problem: problem.into(),
             remedy: remedy.into(),
+            host_error: None,
+        }
+    }
+
+    /// Adds what the host said.
+    pub(crate) fn said_by_host(self, text: String) -> Self {
+        Self {
+            host_error: Some(text),
+            ..self
         }
     }
 
@@ -103,7 +114,7 @@ impl Skip {
 
     /// The text for a Pod that is refused instead.
     pub fn refusal(&self) -> String {
-        format!("{}: {}", self.reason.as_str(), self.problem)
+        format!("{}: {}; {}", self.reason.as_str(), self.problem, self.remedy)
     }
 }
 
@@ -138,4 +149,6 @@ pub struct Decision {
     pub warnings: Vec<String>,
     /// The engine as `namespace/name`, empty where none was named.
     pub engine: String,
+    /// What the host said to a look-up that failed, for the log.
+    pub host_error: Option<String>,
 }

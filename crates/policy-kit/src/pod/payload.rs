@@ -7,7 +7,7 @@
 use super::outcome::{Skip, SkipReason};
 use super::target::named;
 use lmcache_api::{DEFAULT_REPOSITORY, ImageSpec, is_default_repository};
-use pod_edit::{Edit, Plan, container, volume};
+use pod_edit::{Edit, Plan, container};
 use serde_json::{Value, json};
 
 /// The names and the path by which a payload is staged.
@@ -38,20 +38,20 @@ pub(super) fn check(payload: &ImageSpec, pod: &Value, index: usize, names: &Stag
         );
         Skip::new(SkipReason::PayloadNotStaged, problem, remedy)
     };
-    let repository = payload.repository.as_deref().unwrap_or_default();
+    let repository = payload.repository.as_deref().unwrap_or_default().trim();
     if repository.is_empty() || is_default_repository(repository) {
         let obstacle = "the engine's payloadImage names no payload".to_owned();
         return Err(blocked(obstacle, "set injection.payloadImage.repository on the engine"));
     }
-    if takes_device_path(target, names.path) {
-        let obstacle = format!("a block device is attached at {}", names.path);
-        return Err(blocked(obstacle, "attach it elsewhere"));
-    }
     let edits = edits(payload, index, names);
-    Plan::from(edits)
-        .apply(&mut pod.clone())
-        .map(drop)
-        .map_err(|error| blocked(error.to_string(), "rename or remove what is in the way"))
+    Plan::from(edits).apply(&mut pod.clone()).map(drop).map_err(|error| {
+        let remedy = if error.path.ends_with("]") && error.path.contains(".env[") {
+            "give PYTHONPATH a literal value"
+        } else {
+            "rename or remove what is in the way"
+        };
+        blocked(error.to_string(), remedy)
+    })
 }
 
 /// The edits that stage a payload, as far as they decide whether it can be staged.
@@ -74,12 +74,4 @@ fn edits(payload: &ImageSpec, index: usize, names: &Staging) -> Vec<Edit> {
             entry: names.path.to_owned(),
         },
     ]
-}
-
-fn takes_device_path(target: &Value, path: &str) -> bool {
-    let devices = target.get("volumeDevices").and_then(Value::as_array);
-    devices.into_iter().flatten().any(|device| {
-        let taken = device.get("devicePath").and_then(Value::as_str);
-        taken.is_some_and(|taken| volume::same_path(taken, path))
-    })
 }

@@ -4,12 +4,13 @@
 //! vLLM reads `VLLM_*` as its own settings and refuses to start; LMCache does the same with `LMCACHE_*`.
 
 use super::reference::EngineName;
+use lmcache_api::names::settings_variables;
 use pod_edit::Edit;
 use serde_json::Value;
 
 /// Switches the links off where they would do harm and the Pod does not say otherwise.
 pub(super) fn edit(pod: &Value, namespace: &str, engine: &EngineName, warnings: &mut Vec<String>) -> Option<Edit> {
-    if engine.namespace != namespace || !makes_settings(&engine.name) {
+    if engine.namespace != namespace || settings_variables(&engine.name).is_none() {
         return None;
     }
     match pod.pointer("/spec/enableServiceLinks") {
@@ -23,14 +24,6 @@ pub(super) fn edit(pod: &Value, namespace: &str, engine: &EngineName, warnings: 
         }
         Some(_) => None,
     }
-}
-
-/// Does a Service of this name make a variable that vLLM or LMCache takes for a setting?
-fn makes_settings(name: &str) -> bool {
-    ["vllm", "lmcache"].iter().any(|prefix| {
-        name.strip_prefix(prefix)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-    })
 }
 
 #[cfg(test)]

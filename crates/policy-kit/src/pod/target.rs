@@ -6,24 +6,37 @@ use crate::text::{cut, quoted};
 use pod_edit::container;
 use serde_json::Value;
 
+/// What was asked for by name.
+pub(super) struct AskedFor<'a> {
+    /// Value of the Pod's annotation.
+    pub annotation: Option<&'a str>,
+    /// Key of that annotation, for messages.
+    pub annotation_key: &'static str,
+    /// The engine's `targetContainer`.
+    pub engine: Option<&'a str>,
+}
+
+impl<'a> AskedFor<'a> {
+    /// The name that counts, and where it comes from.
+    fn name(&self) -> Option<(&'a str, &'static str)> {
+        let given = |name: Option<&'a str>| name.map(str::trim).filter(|name| !name.is_empty());
+        let annotation = given(self.annotation).map(|name| (name, self.annotation_key));
+        annotation.or(given(self.engine).map(|name| (name, "the engine's targetContainer")))
+    }
+}
+
 /// Finds the container to wire: the annotation names it, else the engine, else it is the one that is already wired, else
 /// the only one that asks for an accelerator, else the first that is no known proxy. A guess between several is said in a
 /// warning, because arguments on the wrong container stop it from starting. Init containers and sidecars among them are
 /// never meant.
 pub(super) fn find(
     pod: &Value,
-    annotation: Option<&str>,
-    annotation_key: &str,
-    engine_target: Option<&str>,
+    asked_for: &AskedFor<'_>,
     connection_json: &str,
     warnings: &mut Vec<String>,
 ) -> Result<usize, Skip> {
-    let named = annotation.map(str::trim).filter(|name| !name.is_empty());
-    let by_engine = engine_target.map(str::trim).filter(|name| !name.is_empty());
-    if let Some((name, source)) = named
-        .map(|name| (name, annotation_key))
-        .or(by_engine.map(|name| (name, "the engine's targetContainer")))
-    {
+    let annotation_key = asked_for.annotation_key;
+    if let Some((name, source)) = asked_for.name() {
         return container::index_by_name(pod, name).ok_or_else(|| {
             Skip::new(
                 SkipReason::TargetContainerNotFound,

@@ -24,6 +24,7 @@ pub(super) fn judge(line: &CommandLine<'_>, connection_json: &str) -> Result<Use
     let config = match line.effective(&KV_TRANSFER_CONFIG) {
         None => return Ok(UserConfig::Absent),
         Some(FlagUse::Text(text)) if text == connection_json => return Ok(UserConfig::Ours),
+        Some(used) if used.is_unset() => return Err(foreign("it is empty, which vLLM takes for no connector")),
         Some(FlagUse::Text(text)) => match serde_json::from_str::<Value>(&text) {
             Ok(config) => config,
             Err(_) => return Err(foreign(&format!("{} is no JSON", quoted(&text)))),
@@ -42,6 +43,15 @@ pub(super) fn judge(line: &CommandLine<'_>, connection_json: &str) -> Result<Use
         Some(name) => format!("it names {}", quoted(name)),
         None => "it names no connector".to_owned(),
     }))
+}
+
+/// The warning where vLLM reads a file of settings, which may name a connector: nobody can see it here, and the flag wins.
+pub(super) fn of_file(target: &Value) -> Option<String> {
+    let file = CommandLine::of(target).config_file()?.to_owned();
+    Some(format!(
+        "vLLM reads --config {}: the injected --kv-transfer-config wins over one in that file; give a connector of your own in args",
+        quoted(&file)
+    ))
 }
 
 /// Does this container carry exactly the connection that would be injected?

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test binary uses its own part
 
 use policy_kit::cluster::{Cluster, Lookup, Query};
+use policy_kit::pod::Settings;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value, json};
@@ -230,6 +231,29 @@ fn annotation_pairs() -> Vec<(&'static str, &'static str)> {
         ("lmcache.ai/on-missing-engine", "Admit"),
         ("lmcache.ai/vllm-release", "0.24.0"),
     ]
+}
+
+/// Settings in every combination.
+pub fn settings() -> impl Strategy<Value = Settings> {
+    let choice = |words: &[&'static str]| select(words.iter().map(|&word| json!(word)).collect::<Vec<_>>());
+    (
+        choice(&["Wire", "Skip"]),
+        choice(&["Skip", "Warn", "Off"]),
+        choice(&["Skip", "Warn", "Off"]),
+        choice(&["HostIPC", "HostShm", "Isolated"]),
+        choice(&["Admit", "Deny"]),
+        choice(&["Admit", "Deny"]),
+        choice(&["Label", "Label", "Annotation"]),
+        prop_oneof![Just(json!([])), Just(json!(["other"]))],
+    )
+        .prop_map(|(command, security, compatibility, ipc, missing, unavailable, opt_in, namespaces)| {
+            let json = json!({
+                "commandOverride": command, "podSecurity": security, "compatibility": compatibility, "ipcDefault": ipc,
+                "onMissingEngine": missing, "onUnavailable": unavailable, "optIn": opt_in,
+                "allowedEngineNamespaces": namespaces,
+            });
+            Settings::read(&json.to_string()).unwrap()
+        })
 }
 
 /// The engines of the generated clusters.

@@ -14,9 +14,17 @@ use crate::document;
 use crate::host::{CapabilityPatterns, ClusterDir, HostCapabilities, LogRecord, NoCluster, Recorder, Replay};
 use crate::{AdmissionRequest, EvaluationContext, Policy};
 
-/// A path, or the path of a `file://` URI. Policies in registries are kwctl's to fetch.
-#[allow(clippy::unnecessary_wraps, reason = "clap's signature")]
+/// A path, or the path of a `file://` URI. Registries and policy manifests are kwctl's.
 fn policy_path(text: &str) -> Result<PathBuf, String> {
+    if ["registry://", "https://", "http://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
+    {
+        return Err("not supported here: fetch it with `kwctl pull`".to_owned());
+    }
+    if [".yaml", ".yml"].iter().any(|ending| text.ends_with(ending)) {
+        return Err("a manifest is not supported here: name the wasm module, or use kwctl".to_owned());
+    }
     Ok(PathBuf::from(text.strip_prefix("file://").unwrap_or(text)))
 }
 
