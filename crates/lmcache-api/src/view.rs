@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use crate::decode::typed::Typed;
+use crate::spec::ViewSpec;
 use crate::{
-    BlendSpec, CacheBlendInjectionSpec, ConnectionSpec, Cudagraph, DEFAULT_TAG, EngineSpec, GpuVendor, ImageSpec, Kind,
-    L1BackendSpec, LocalObjectReference, PdSpec, PrometheusSpec, PullPolicy, ServerSpec,
+    BlendSpec, ConnectionSpec, Cudagraph, DEFAULT_TAG, EngineSpec, GpuVendor, ImageSpec, Kind, L1BackendSpec,
+    LocalObjectReference, PdSpec, PrometheusSpec, PullPolicy, ServerSpec,
 };
 
 /// An engine of either kind as Pods see it. A policy that wires Pods reads nothing else of an engine: not its tiers, not
@@ -15,21 +16,6 @@ pub struct EngineView {
     kind: Kind,
     uid: Option<String>,
     spec: ViewSpec,
-}
-
-/// The members that are read. Those of `injection` are the same in both kinds but for `cudagraph`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ViewSpec {
-    pub gpu_vendor: Option<GpuVendor>,
-    pub image: Option<ImageSpec>,
-    pub server: Option<ServerSpec>,
-    pub blend: Option<BlendSpec>,
-    pub injection: Option<CacheBlendInjectionSpec>,
-    pub connection: Option<ConnectionSpec>,
-    pub host_ipc: Option<bool>,
-    pub isolated_ipc: Option<bool>,
-    pub extra_args: Option<Vec<String>>,
-    pub pd: Option<PdSpec>,
 }
 
 impl EngineView {

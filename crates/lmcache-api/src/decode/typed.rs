@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::spec::*;
-use crate::view::ViewSpec;
 
 /// A type that can be made from what the walk left over.
 pub(crate) trait Typed: Sized {

@@ -14,6 +14,7 @@ mod engine;
 mod l2;
 mod shared;
 mod status;
+mod view;
 
 pub use cacheblend::*;
 pub use coordinator::*;
@@ -21,3 +22,4 @@ pub use engine::*;
 pub use l2::*;
 pub use shared::*;
 pub use status::*;
+pub(crate) use view::ViewSpec;

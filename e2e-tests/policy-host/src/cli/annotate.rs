@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use crate::host::undeclared_and_unused;
 use crate::metadata::{Metadata, SECTION, remove_custom_section, replace_custom_section};
 use crate::{Policy, document};
 
@@ -41,6 +42,10 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         );
     }
     metadata.protocol_version = Some(protocol);
+    let declared = metadata.host_capabilities.as_deref().unwrap_or_default();
+    for hint in undeclared_and_unused(&bare, declared) {
+        eprintln!("Warning: {hint}");
+    }
     let this = format!("policy-host {}", env!("CARGO_PKG_VERSION"));
     metadata.annotations.insert("io.kubewarden.kwctl".to_owned(), this);
     if let Some(path) = &args.usage_path {

@@ -51,6 +51,48 @@ impl CapabilityPatterns {
     }
 }
 
+/// What differs between the capabilities that a policy declares and those whose names its module holds, one sentence each.
+///
+/// As in kwctl this is a hint: a name in the data says that the policy may make the call, not that it does. Operations of
+/// which another one's name is the beginning count only where they stand alone.
+pub fn undeclared_and_unused(wasm: &[u8], declared: &[String]) -> Vec<String> {
+    let mut hints = Vec::new();
+    if declared.iter().any(|pattern| pattern == "*") {
+        hints.push("hostCapabilities: '*' allows everything: list what the policy calls".to_owned());
+        return hints;
+    }
+    let patterns = CapabilityPatterns(declared.to_vec());
+    for capability in TREE {
+        let (_, operation) = capability.split_once('/').unwrap_or(("", capability));
+        let used = holds(wasm, operation);
+        let exact = declared.iter().any(|pattern| pattern == capability);
+        if used && !patterns.allow(capability) {
+            hints.push(format!(
+                "hostCapabilities: the module seems to use '{capability}', which is not declared"
+            ));
+        } else if exact && !used {
+            hints.push(format!(
+                "hostCapabilities: '{capability}' is declared, but the module does not seem to use it"
+            ));
+        }
+    }
+    hints
+}
+
+/// Whether the module holds the name of an operation that is not the beginning of a longer one's.
+fn holds(wasm: &[u8], operation: &str) -> bool {
+    let longer = TREE.iter().filter_map(|capability| {
+        let (_, other) = capability.split_once('/')?;
+        other.strip_prefix(operation).filter(|rest| !rest.is_empty())
+    });
+    let rests: Vec<&str> = longer.collect();
+    let mut windows = wasm.windows(operation.len()).enumerate();
+    windows.any(|(start, window)| {
+        let behind = wasm.get(start + operation.len()..).unwrap_or_default();
+        window == operation.as_bytes() && !rests.iter().any(|rest| behind.starts_with(rest.as_bytes()))
+    })
+}
+
 /// Checks one pattern against the tree of host capabilities.
 ///
 /// # Errors
@@ -99,6 +141,24 @@ mod tests {
         let patterns = CapabilityPatterns::new(["oci/v1/*"]).unwrap();
         assert!(patterns.allow("oci/v1/verify") && !patterns.allow("oci/v2/verify"));
         assert!(!CapabilityPatterns::none().allow("oci/v1/verify"));
+    }
+
+    #[rstest]
+    #[case::declared(b"xget_resourcey", &["kubernetes/get_resource"], &[])]
+    #[case::by_pattern(b"get_resource", &["kubernetes/*"], &[])]
+    #[case::undeclared(b"get_resource", &[], &["seems to use 'kubernetes/get_resource'"])]
+    #[case::unused(b"", &["kubernetes/can_i"], &["'kubernetes/can_i' is declared"])]
+    #[case::longer_name(b"v1/oci_manifest_config", &["oci/v1/oci_manifest_config"], &[])]
+    #[case::both_names(b"v1/oci_manifest v1/oci_manifest_config", &["oci/*"], &[])]
+    #[case::everything(b"get_resource", &["*"], &["allows everything"])]
+    fn hints(#[case] wasm: &[u8], #[case] declared: &[&str], #[case] expected: &[&str]) {
+        let declared: Vec<String> = declared.iter().map(|&pattern| pattern.to_owned()).collect();
+        let found = undeclared_and_unused(wasm, &declared);
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        assert!(
+            found.iter().zip(expected).all(|(hint, text)| hint.contains(text)),
+            "{found:?}"
+        );
     }
 
     #[rstest]

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-pub use capability::{CapabilityPatterns, check_pattern};
+pub use capability::{CapabilityPatterns, check_pattern, undeclared_and_unused};
 pub use cluster::{ClusterBehaviour, ClusterDir};
 pub use request::{HostRequest, ResourceAttributes, SubjectAccessReview};
 pub use session::{Recorder, Replay};
