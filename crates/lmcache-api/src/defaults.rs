@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    CacheBlendEngineSpec, Cudagraph, GpuVendor, LMCacheCoordinatorSpec, LMCacheEngineSpec, LogLevel, PullPolicy,
+    BlendSpec, CacheBlendEngineSpec, CacheBlendInjectionSpec, Cudagraph, GpuVendor, LMCacheCoordinatorSpec,
+    LMCacheEngineSpec, LogLevel, PullPolicy,
 };
 
 /// Label that NVIDIA's GPU feature discovery puts on nodes; the default node selector of nvidia engines.
@@ -33,16 +34,21 @@ impl CacheBlendEngineSpec {
         let vendor = *self.gpu_vendor.get_or_insert(GpuVendor::Nvidia);
         default_node_selector(&mut self.node_selector, vendor);
         self.server.get_or_insert_default().chunk_size.get_or_insert(256);
-        let blend = self.blend.get_or_insert_default();
-        blend.check_layer.get_or_insert(1);
-        blend.recomp_ratio.get_or_insert(0.15);
-        let injection = self.injection.get_or_insert_default();
-        if let Some(image) = &mut injection.payload_image {
-            image.tag.get_or_insert_with(|| crate::DEFAULT_TAG.to_owned());
-            image.pull_policy.get_or_insert(PullPolicy::IfNotPresent);
-        }
-        injection.cudagraph.get_or_insert(Cudagraph::Eager);
+        default_client_side(&mut self.blend, &mut self.injection);
     }
+}
+
+/// The defaults of a CacheBlendEngine that its Pods see.
+pub(crate) fn default_client_side(blend: &mut Option<BlendSpec>, injection: &mut Option<CacheBlendInjectionSpec>) {
+    let blend = blend.get_or_insert_default();
+    blend.check_layer.get_or_insert(1);
+    blend.recomp_ratio.get_or_insert(0.15);
+    let injection = injection.get_or_insert_default();
+    if let Some(image) = &mut injection.payload_image {
+        image.tag.get_or_insert_with(|| crate::DEFAULT_TAG.to_owned());
+        image.pull_policy.get_or_insert(PullPolicy::IfNotPresent);
+    }
+    injection.cudagraph.get_or_insert(Cudagraph::Eager);
 }
 
 impl LMCacheCoordinatorSpec {

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use crate::decode::typed::Typed;
+use crate::defaults::default_client_side;
 use crate::spec::ViewSpec;
 use crate::{
-    BlendSpec, ConnectionSpec, Cudagraph, DEFAULT_TAG, EngineSpec, GpuVendor, ImageSpec, Kind, L1BackendSpec,
-    LocalObjectReference, PdSpec, PrometheusSpec, PullPolicy, ServerSpec,
+    BlendSpec, ConnectionSpec, Cudagraph, EngineSpec, GpuVendor, ImageSpec, Kind, L1BackendSpec, LocalObjectReference,
+    PdSpec, PrometheusSpec, ServerSpec,
 };
 
 /// An engine of either kind as Pods see it. A policy that wires Pods reads nothing else of an engine: not its tiers, not
@@ -25,20 +26,7 @@ impl EngineView {
         let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
         let mut spec = object.get("spec").and_then(ViewSpec::typed).unwrap_or_default();
         match kind {
-            Kind::CacheBlendEngine => {
-                // What Go's `SetDefaults` fills in before anything is rendered.
-                let blend = spec.blend.get_or_insert_default();
-                blend.check_layer.get_or_insert(1);
-                blend.recomp_ratio.get_or_insert(0.15);
-                let payload = spec
-                    .injection
-                    .as_mut()
-                    .and_then(|injection| injection.payload_image.as_mut());
-                if let Some(payload) = payload {
-                    payload.tag.get_or_insert_with(|| DEFAULT_TAG.to_owned());
-                    payload.pull_policy.get_or_insert(PullPolicy::IfNotPresent);
-                }
-            }
+            Kind::CacheBlendEngine => default_client_side(&mut spec.blend, &mut spec.injection),
             Kind::LMCacheEngine | Kind::LMCacheCoordinator => spec.blend = None,
         }
         Self {
@@ -90,7 +78,9 @@ impl EngineSpec for EngineView {
         name.filter(|name| !name.is_empty())
     }
     fn cudagraph(&self) -> Option<Cudagraph> {
-        self.spec.injection.as_ref()?.cudagraph
+        // An LMCacheEngine has no such field.
+        let cudagraph = self.spec.injection.as_ref()?.cudagraph;
+        cudagraph.filter(|_| self.kind == Kind::CacheBlendEngine)
     }
     fn host_ipc(&self) -> Option<bool> {
         self.spec.host_ipc
@@ -148,6 +138,7 @@ mod tests {
                 assert_eq!(view.payload_image(), whole.payload_image());
                 assert_eq!(view.payload_pull_secrets(), whole.payload_pull_secrets());
                 assert_eq!(view.target_container(), whole.target_container());
+                assert_eq!(view.cudagraph(), whole.cudagraph());
                 assert_eq!((view.image(), chunk_size(&view)), (whole.image(), chunk_size(whole)));
                 assert_eq!((view.pd(), view.extra_args()), (whole.pd(), whole.extra_args()));
                 assert_eq!(view.uid(), Some("u"));

@@ -11,6 +11,7 @@
 //! | [`pod`] | the decision about a Pod: opt-in, engine, target container, connection, IPC |
 //! | [`engine`] | the decision about an engine or coordinator: faults, ratcheting, name clashes, image rules |
 //! | [`response`] | the answer with warnings and audit annotations |
+//! | [`log`] | one record for each decision |
 //! | [`settings`] | settings errors, sorted and named as the user wrote them |
 //! | [`text`] | text that may stand in a warning header |
 

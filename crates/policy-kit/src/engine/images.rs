@@ -41,7 +41,6 @@ pub(super) fn faults(kind: Kind, object: &Value, settings: &Settings) -> Vec<Fie
 /// Does an entry of `allowedRepositories` cover a repository? `ghcr.io/acme/*` covers everything below it. Docker's own
 /// registry may be left out on either side, as in image references.
 fn allows(entry: &str, repository: &str) -> bool {
-    let plain = |name: &'_ str| name.strip_prefix("docker.io/").unwrap_or(name).to_owned();
     let (entry, repository) = (plain(entry), plain(repository));
     match entry.strip_suffix("/*") {
         Some(prefix) => repository
@@ -49,6 +48,10 @@ fn allows(entry: &str, repository: &str) -> bool {
             .is_some_and(|rest| rest.starts_with('/') && rest.len() > 1),
         None => entry == repository || entry == "*",
     }
+}
+
+fn plain(name: &str) -> &str {
+    name.strip_prefix("docker.io/").unwrap_or(name)
 }
 
 #[cfg(test)]

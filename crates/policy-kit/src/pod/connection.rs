@@ -6,7 +6,7 @@
 //! labels is enough, as it was there.
 
 use super::outcome::{Skip, SkipReason};
-use super::reference::EngineName;
+use super::reference::EngineReference;
 use crate::cluster::{Cluster, Lookup, Query, remedy};
 use crate::keys::{INSTANCE_LABEL, IPC_MODE, OPERATOR_LABELS};
 use lmcache_api::names::connection_config_map;
@@ -36,7 +36,7 @@ pub(super) struct Connection {
 }
 
 /// Fetches the engine and its ConfigMap: two questions, both past the host's cache.
-pub(super) fn dereference(cluster: &dyn Cluster, name: &EngineName, kind: Kind) -> Result<Dereferenced, Skip> {
+pub(super) fn dereference(cluster: &dyn Cluster, name: &EngineReference, kind: Kind) -> Result<Dereferenced, Skip> {
     let engine = Query {
         api_version: API_VERSION,
         kind: kind.as_str(),
@@ -81,7 +81,7 @@ impl Dereferenced {
     }
 
     /// Refuses a ConfigMap that belongs to the other system, and a name behind which there is nothing.
-    pub fn check(&self, engine: Option<&EngineView>, name: &EngineName, kind: Kind) -> Result<(), Skip> {
+    pub fn check(&self, engine: Option<&EngineView>, name: &EngineReference, kind: Kind) -> Result<(), Skip> {
         let Some(config_map) = &self.config_map else {
             return match engine {
                 Some(_) => Ok(()),
@@ -103,7 +103,7 @@ impl Dereferenced {
     pub fn connection(
         &self,
         engine: Option<&EngineView>,
-        name: &EngineName,
+        name: &EngineReference,
         role: Option<PdRole>,
         defaults: &Defaults<'_>,
         warnings: &mut Vec<String>,
@@ -162,7 +162,7 @@ pub(super) struct Defaults<'a> {
     pub cluster_domain: &'a str,
 }
 
-fn not_found(name: &EngineName, kind: Kind) -> Skip {
+fn not_found(name: &EngineReference, kind: Kind) -> Skip {
     Skip::new(
         SkipReason::EngineNotFound,
         format!("{} {name} does not exist", kind.as_str()),

@@ -1,7 +1,7 @@
 //! Everything that decides whether a Pod is wired, in the order in which the answers count.
 
 use super::outcome::{Skip, SkipReason};
-use super::reference::EngineName;
+use super::reference::EngineReference;
 use super::settings::{Settings, Strictness};
 use super::target::named;
 use super::user_config::{self, UserConfig};
@@ -21,7 +21,7 @@ const HASH_SEED: &str = "PYTHONHASHSEED";
 pub(super) struct Examined<'a> {
     pod: &'a Value,
     namespace: &'a str,
-    name: &'a EngineName,
+    name: &'a EngineReference,
     engine: Option<EngineView>,
     connection: connection::Connection,
     target: &'a Value,
@@ -36,7 +36,7 @@ pub(super) struct Examined<'a> {
 pub(super) fn examine<'a>(
     pod: &'a Value,
     namespace: &'a str,
-    name: &'a EngineName,
+    name: &'a EngineReference,
     settings: &Settings,
     cluster: &dyn Cluster,
     warnings: &mut Vec<String>,
@@ -100,28 +100,21 @@ impl Examined<'_> {
     /// The edits that wire the Pod. What is there already is no edit, or one that changes nothing.
     pub fn edits(self, warnings: &mut Vec<String>) -> Vec<Edit> {
         let reason = self.left_to_user();
-        let Self {
-            pod,
-            namespace,
-            name,
-            engine,
-            connection,
-            target,
-            index,
-            user_config,
-            ipc,
-        } = self;
-        let mut edits = ipc.edits;
-        if user_config == UserConfig::Absent {
-            warnings.extend(user_config::of_file(target));
+        let mut edits = self.ipc.edits;
+        if self.user_config == UserConfig::Absent {
+            warnings.extend(user_config::of_file(self.target));
             edits.push(Edit::AppendArgs {
-                container: index,
-                tokens: vec![KV_TRANSFER_CONFIG.name.to_owned(), connection.json],
+                container: self.index,
+                tokens: vec![KV_TRANSFER_CONFIG.name.to_owned(), self.connection.json],
             });
         }
-        edits.extend(hash_seed(target, index, warnings));
-        edits.extend(nixl::environment(target, index, as_spec(engine.as_ref())));
-        edits.extend(service_links::edit(pod, namespace, name, warnings));
+        edits.extend(hash_seed(self.target, self.index, warnings));
+        edits.extend(nixl::environment(
+            self.target,
+            self.index,
+            as_spec(self.engine.as_ref()),
+        ));
+        edits.extend(service_links::edit(self.pod, self.namespace, self.name, warnings));
         edits.push(Edit::SetAnnotation {
             key: LMCACHE.injected.into(),
             value: "true".into(),

@@ -23,7 +23,7 @@ mod user_config;
 pub use admission::admit;
 pub use opt_in::{Labelled, OptedIn};
 pub use outcome::{Decision, Outcome, Skip, SkipReason};
-pub use reference::EngineName;
+pub use reference::EngineReference;
 pub use settings::{Admission, CommandOverride, OptIn, Settings, Strictness};
 
 use crate::cluster::Cluster;
@@ -101,7 +101,7 @@ fn skipped(skip: Skip, engine: String) -> Decision {
 }
 
 /// The refusal of a Pod, where a setting or the Pod's own annotation asks for one.
-fn refused(pod: &Value, skip: &Skip, settings: &Settings, name: &EngineName) -> Option<Decision> {
+fn refused(pod: &Value, skip: &Skip, settings: &Settings, name: &EngineReference) -> Option<Decision> {
     let (denied, code) = match skip.reason {
         SkipReason::EngineNotFound => (on_missing_engine(pod, settings) == Admission::Deny, 404),
         SkipReason::LookupUnavailable => (settings.on_unavailable == Admission::Deny, 503),

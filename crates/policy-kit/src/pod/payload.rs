@@ -45,7 +45,7 @@ pub(super) fn check(payload: &ImageSpec, pod: &Value, index: usize, names: &Stag
     }
     let edits = edits(payload, index, names);
     Plan::from(edits).apply(&mut pod.clone()).map(drop).map_err(|error| {
-        let remedy = if error.path.ends_with("]") && error.path.contains(".env[") {
+        let remedy = if error.path.contains("].env[") {
             "give PYTHONPATH a literal value"
         } else {
             "rename or remove what is in the way"

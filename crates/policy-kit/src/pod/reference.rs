@@ -1,20 +1,21 @@
 //! Which engine a Pod names.
 
 use super::outcome::{Skip, SkipReason};
-use super::settings::{Settings, is_dns_label};
+use super::settings::Settings;
 use crate::text::quoted;
+use lmcache_api::names::{check_label, check_subdomain};
 use std::fmt;
 
 /// An engine by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EngineName {
+pub struct EngineReference {
     /// Namespace of the engine.
     pub namespace: String,
     /// Name of the engine.
     pub name: String,
 }
 
-impl fmt::Display for EngineName {
+impl fmt::Display for EngineReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
     }
@@ -27,13 +28,14 @@ pub(super) fn parse(
     annotation_key: &str,
     pod_namespace: &str,
     settings: &Settings,
-) -> Result<EngineName, Skip> {
+) -> Result<EngineReference, Skip> {
     let (namespace, name) = match annotation.split_once('/') {
         Some((namespace, name)) => (namespace.trim(), name.trim()),
         None => ("", annotation.trim()),
     };
     let namespace = if namespace.is_empty() { pod_namespace } else { namespace };
-    if !is_object_name(name) || !is_dns_label(namespace) {
+    // Any object name: engines from before the name rules of admission may have dots.
+    if check_subdomain(name).is_err() || check_label(namespace).is_err() {
         return Err(Skip::new(
             SkipReason::EngineReferenceInvalid,
             format!("{annotation_key} is {}, which is no engine name", quoted(annotation)),
@@ -47,15 +49,10 @@ pub(super) fn parse(
             "use one of this namespace, or list its namespace in the policy's allowedEngineNamespaces",
         ));
     }
-    Ok(EngineName {
+    Ok(EngineReference {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
     })
-}
-
-/// RFC 1123 subdomain: engines from before the name rules of admission may have dots.
-fn is_object_name(name: &str) -> bool {
-    name.len() <= 253 && name.split('.').all(is_dns_label)
 }
 
 #[cfg(test)]

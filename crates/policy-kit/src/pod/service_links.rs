@@ -3,13 +3,13 @@
 //! An engine named `vllm` has a Service `vllm`, and Kubernetes puts `VLLM_PORT=tcp://...` into every Pod of the namespace.
 //! vLLM reads `VLLM_*` as its own settings and refuses to start; LMCache does the same with `LMCACHE_*`.
 
-use super::reference::EngineName;
+use super::reference::EngineReference;
 use lmcache_api::names::settings_variables;
 use pod_edit::Edit;
 use serde_json::Value;
 
 /// Switches the links off where they would do harm and the Pod does not say otherwise.
-pub(super) fn edit(pod: &Value, namespace: &str, engine: &EngineName, warnings: &mut Vec<String>) -> Option<Edit> {
+pub(super) fn edit(pod: &Value, namespace: &str, engine: &EngineReference, warnings: &mut Vec<String>) -> Option<Edit> {
     if engine.namespace != namespace || settings_variables(&engine.name).is_none() {
         return None;
     }
@@ -35,7 +35,7 @@ mod tests {
     use serde_json::json;
 
     fn edits(name: &str, spec: &Value) -> (bool, usize) {
-        let engine = EngineName {
+        let engine = EngineReference {
             namespace: "a".into(),
             name: name.into(),
         };
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_service_of_another_namespace_makes_no_variables() {
-        let engine = EngineName {
+        let engine = EngineReference {
             namespace: "b".into(),
             name: "vllm".into(),
         };

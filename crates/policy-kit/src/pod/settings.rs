@@ -2,6 +2,7 @@
 
 use crate::settings::{Choice, Reader};
 use lmcache_api::IpcMode;
+use lmcache_api::names::check_label;
 
 /// What to do with a Pod where two answers are possible: let it through unwired, or refuse it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,7 +116,7 @@ impl Settings {
 }
 
 fn namespace(text: &str) -> Result<(), &'static str> {
-    if text == "*" || is_dns_label(text) {
+    if text == "*" || check_label(text).is_ok() {
         Ok(())
     } else {
         Err("the name of a namespace, or *")
@@ -123,22 +124,12 @@ fn namespace(text: &str) -> Result<(), &'static str> {
 }
 
 fn domain(text: &str) -> Result<(), &'static str> {
-    let valid = text.len() <= 253 && text.split('.').all(is_dns_label);
+    let valid = text.len() <= 253 && text.split('.').all(|label| check_label(label).is_ok());
     if valid {
         Ok(())
     } else {
         Err("a DNS domain such as cluster.local")
     }
-}
-
-/// RFC 1123 label: lower-case letters, digits and `-`, at most 63, no `-` at either end.
-pub(crate) fn is_dns_label(text: &str) -> bool {
-    (1..=63).contains(&text.len())
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 impl Choice for Admission {
