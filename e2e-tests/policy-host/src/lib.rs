@@ -22,6 +22,7 @@
 //! A [`Policy`] is compiled once and shared freely between threads; each call runs in a fresh instance, as in
 //! policy-server. Calls block: inside an async runtime use `spawn_blocking`.
 
+pub mod check;
 pub mod cli;
 pub mod context;
 pub mod demo;
@@ -29,6 +30,7 @@ pub mod document;
 pub mod fixture;
 pub mod host;
 pub mod metadata;
+pub mod page;
 pub mod policy;
 pub mod request;
 pub mod response;

@@ -1,6 +1,7 @@
 //! The `policy-host` command.
 
 mod annotate;
+mod check;
 mod demo;
 mod inspect;
 mod run;
@@ -37,6 +38,8 @@ enum Command {
     Annotate(annotate::Args),
     /// Show the metadata of a policy and its size.
     Inspect(inspect::Args),
+    /// Check manifests against the modules they name. (Not in kwctl.)
+    Check(check::Args),
     /// Generate files from metadata, as `kwctl scaffold`.
     #[command(subcommand)]
     Scaffold(scaffold::Args),
@@ -52,6 +55,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args, cli.verbose),
         Command::Annotate(args) => annotate::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Scaffold(args) => scaffold::run(&args),
         Command::Demo(args) => demo::run(&args, cli.no_color),
     };

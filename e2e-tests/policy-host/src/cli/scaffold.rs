@@ -6,11 +6,13 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use serde_json::{Map, Value};
 
-use super::{to_stderr, to_stdout};
+use super::stdout::ResultStream;
+use super::{to_stderr, to_stdout, write_all};
 use crate::document;
 use crate::metadata::{
     ManifestOptions, Metadata, PolicyKind, artifacthub_package, check_timestamp, manifest, timestamp_now,
 };
+use crate::page::render;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Args {
@@ -18,6 +20,8 @@ pub(super) enum Args {
     Manifest(ManifestArgs),
     /// Write the artifacthub-pkg.yml of a policy.
     Artifacthub(ArtifacthubArgs),
+    /// Write a page of documentation from cases. (Not in kwctl.)
+    Page(PageArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -68,10 +72,24 @@ pub(super) struct ArtifacthubArgs {
     created_at: Option<String>,
 }
 
+#[derive(Debug, clap::Args)]
+pub(super) struct PageArgs {
+    /// Title, texts and cases of the page; the format is described in policy-host's README.
+    #[arg(value_name = "INPUT.yaml")]
+    input: PathBuf,
+    /// The folder of the policies, `<policy>.wasm`.
+    #[arg(long, value_name = "DIR", default_value = "target/policies")]
+    policy_dir: PathBuf,
+    /// The page; `-` is stdout.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     match args {
         Args::Manifest(args) => scaffold_manifest(args)?,
         Args::Artifacthub(args) => scaffold_artifacthub(args)?,
+        Args::Page(args) => scaffold_page(args)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -144,4 +162,13 @@ fn scaffold_artifacthub(args: &ArtifacthubArgs) -> Result<()> {
         return to_stdout(&package);
     }
     document::write_file(&args.output, package.as_bytes())
+}
+
+fn scaffold_page(args: &PageArgs) -> Result<()> {
+    let mut out = ResultStream::claim()?;
+    let page = render(&args.input, &args.policy_dir)?;
+    if args.output == Path::new("-") {
+        return write_all(&mut out, &page);
+    }
+    document::write_file(&args.output, page.as_bytes())
 }

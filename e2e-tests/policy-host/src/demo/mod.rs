@@ -7,5 +7,6 @@ mod steps;
 
 pub use diff::unified;
 pub use paint::{ColorChoice, Paint};
+pub(crate) use report::reasons;
 pub use report::run;
 pub use steps::{Demo, Expect, FORMAT, Step};

@@ -71,11 +71,7 @@ fn evaluate(dir: &Path, step: &Step, policy: &Policy, paint: Paint, out: &mut im
         return Err(anyhow!("Provided settings are not valid: {message}"));
     }
     let response = policy.validate(&request, &settings, &context).response;
-    let verdict = match (&response.patch, response.allowed) {
-        (_, false) => Expect::Refused,
-        (Some(_), true) => Expect::Mutated,
-        (None, true) => Expect::Admitted,
-    };
+    let verdict = Expect::of(&response);
     write_response(&response, verdict, paint, out)?;
     if let (Some(patch), Some(object), true) = (&response.patch, request.object(), response.allowed) {
         write_diff(object, patch, paint, out)?;
@@ -105,7 +101,7 @@ fn write_response(response: &AdmissionResponse, verdict: Expect, paint: Paint, o
 }
 
 /// The reasons of a message: one a line.
-fn reasons(message: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn reasons(message: &str) -> impl Iterator<Item = &str> {
     message.lines().map(str::trim).filter(|reason| !reason.is_empty())
 }
 

@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::AdmissionResponse;
 use crate::document;
 use crate::host::{ClusterBehaviour, ClusterDir};
 
@@ -75,6 +76,15 @@ pub enum Expect {
 }
 
 impl Expect {
+    /// The verdict of a response.
+    pub fn of(response: &AdmissionResponse) -> Self {
+        match (&response.patch, response.allowed) {
+            (_, false) => Self::Refused,
+            (Some(_), true) => Self::Mutated,
+            (None, true) => Self::Admitted,
+        }
+    }
+
     /// The word of the report.
     pub fn word(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::select::{apply_masks, matches_fields, matches_labels};
@@ -27,7 +27,7 @@ pub struct ClusterDir {
 }
 
 /// How the host misbehaves, by kind (`host.yaml`).
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub struct ClusterBehaviour {
     /// Kinds whose CRD is not installed: `Cannot find resource <apiVersion>/<kind>`.
@@ -86,6 +86,11 @@ impl ClusterDir {
     /// The objects, in the order of apiVersion, kind, namespace and name.
     pub fn objects(&self) -> impl Iterator<Item = &Value> {
         self.objects.values()
+    }
+
+    /// How the host misbehaves.
+    pub fn behaviour(&self) -> &ClusterBehaviour {
+        &self.behaviour
     }
 
     fn add(&mut self, object: Value) -> Result<()> {
