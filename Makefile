@@ -3,7 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-POLICIES := engine-validation connection-injection
+POLICIES := engine-validation connection-injection payload-staging cacheblend-injection pod-injection injection-guard \
+	workload-preflight
 WASM_TARGET := wasm32-wasip1
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 POLICY_DIR := $(TARGET)/policies
@@ -11,6 +12,10 @@ HOST := $(TARGET)/debug/policy-host
 # Panic messages name source files: without the paths of this machine the modules are smaller, and equal everywhere.
 WASM_ENV := RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=deps --remap-path-prefix=$(CURDIR)=."
 export POLICIES_DIR := $(abspath $(POLICY_DIR))
+# What `make generate` writes.
+GENERATED := artifacthub docs/what-happens-to-my-pod.md
+# Seconds that `make fuzz` takes, for all policies together.
+export FUZZ_SECONDS ?= 60
 # Largest policy that `make build` lets pass, in bytes.
 MAX_WASM_BYTES := 400000
 
@@ -66,18 +71,19 @@ deny: ## Check licences, sources and banned crates (installs cargo-deny where it
 	cargo deny --locked check bans licenses sources
 
 .PHONY: generate
-generate: host ## Write the generated files: Artifact Hub packages
+generate: build ## Write the generated files: Artifact Hub packages, the page of worked cases
 	@for policy in $(POLICIES); do \
 		mkdir -p artifacthub/$$policy; \
 		$(HOST) scaffold artifacthub -m metadata/$$policy/metadata.yml -q metadata/$$policy/questions-ui.yml \
 			--created-at "$$(cat artifacthub/created-at)" -o artifacthub/$$policy/artifacthub-pkg.yml; \
 		cp policies/$$policy/README.md artifacthub/$$policy/README.md; \
 	done
+	@$(HOST) scaffold page docs/what-happens-to-my-pod.yaml --policy-dir $(POLICY_DIR) -o docs/what-happens-to-my-pod.md
 
 .PHONY: check-generated
 check-generated: generate ## Fail where a generated file differs from its generator
-	@git diff --exit-code -- artifacthub || { echo 'run `make generate` and commit the result' >&2; exit 1; }
-	@test -z "$$(git status --porcelain -- artifacthub)" || { git status --short -- artifacthub; exit 1; }
+	@git diff --exit-code -- $(GENERATED) || { echo 'run `make generate` and commit the result' >&2; exit 1; }
+	@test -z "$$(git status --porcelain -- $(GENERATED))" || { git status --short -- $(GENERATED); exit 1; }
 
 .PHONY: sessions
 sessions: build ## Record the host look-ups of the fixtures that the bats tests replay
@@ -90,6 +96,10 @@ e2e-kwctl: build ## Run e2e-tests/*.bats with kwctl (needs kwctl, bats and jq)
 .PHONY: bench
 bench: build ## Time the compiled policies, a fresh instance for every call
 	cargo bench --locked -p policy-tests
+
+.PHONY: fuzz
+fuzz: build ## Send mutated input to the policies for FUZZ_SECONDS in all (60); FUZZ_POLICY, FUZZ_SEED
+	cargo run --locked --quiet --release -p policy-tests --bin fuzz
 
 .PHONY: clean
 clean: ## Remove everything that was built

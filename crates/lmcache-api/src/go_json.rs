@@ -68,41 +68,58 @@ pub(crate) fn number_text(number: &Number, exponent: Exponent) -> String {
 }
 
 fn go_float(number: f64, exponent: Exponent) -> String {
-    if number == 0.0 {
-        return if number.is_sign_negative() { "-0" } else { "0" }.to_owned();
-    }
-    let magnitude = number.abs();
+    let sign = if number.is_sign_negative() { "-" } else { "" };
+    let (digits, power) = scientific(number);
     // Go's `fmt` switches to an exponent below 1e-4, its JSON encoder below 1e-6.
-    let smallest = if exponent == Exponent::Shortest { 1e-6 } else { 1e-4 };
-    if magnitude >= smallest && magnitude < 1e21 {
-        // Display of a float in Rust is the shortest decimal that reads back, without an exponent.
-        return format!("{number}");
+    let smallest = if exponent == Exponent::Shortest { -6 } else { -4 };
+    if digits.is_empty() || (smallest..21).contains(&power) {
+        return format!("{sign}{}", positional(&digits, power));
     }
-    let (digits, power) = scientific(&format!("{number}"));
-    let (sign, power) = if power < 0 {
+    let (power_sign, power) = if power < 0 {
         ('-', (-power).to_string())
     } else {
         ('+', power.to_string())
     };
     // Go pads to two digits; its JSON encoder takes the zero away again, but only after a minus.
-    let pad = power.len() < 2 && !(exponent == Exponent::Shortest && sign == '-');
-    format!("{digits}e{sign}{}{power}", if pad { "0" } else { "" })
+    let pad = power.len() < 2 && !(exponent == Exponent::Shortest && power_sign == '-');
+    let (first, rest) = digits.split_at_checked(1).unwrap_or((&digits, ""));
+    let point = if rest.is_empty() { "" } else { "." };
+    format!(
+        "{sign}{first}{point}{rest}e{power_sign}{}{power}",
+        if pad { "0" } else { "" }
+    )
 }
 
-/// Digits and power of ten of a decimal without exponent: `-0.00000012` is `-1.2` and -7. (The formatter's own `{:e}` is
-/// several kilobytes of wasm.)
-fn scientific(decimal: &str) -> (String, i32) {
-    let (sign, unsigned) = decimal.strip_prefix('-').map_or(("", decimal), |rest| ("-", rest));
-    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+/// The shortest digits that read back as the same number, without zeros at either end and without the sign, and the power
+/// of ten of the first one: 0.00000012 is `12` and -7; no digits for zero.
+///
+/// They are serde_json's, which every policy holds anyway: the formatter of the standard library would be 15 kB more.
+fn scientific(number: f64) -> (String, i32) {
+    let text = Number::from_f64(number.abs()).map_or_else(String::new, |number| number.to_string());
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let all = format!("{whole}{fraction}");
     let significant = all.trim_start_matches('0');
     let leading_zeros = all.len() - significant.len();
-    let power = whole.len() as i32 - leading_zeros as i32 - 1;
-    let significant = significant.trim_end_matches('0');
-    match significant.split_at_checked(1) {
-        Some((first, "")) => (format!("{sign}{first}"), power),
-        Some((first, rest)) => (format!("{sign}{first}.{rest}"), power),
-        None => ("0".to_owned(), 0),
+    let power = whole.len() as i32 - leading_zeros as i32 - 1 + exponent;
+    (significant.trim_end_matches('0').to_owned(), power)
+}
+
+/// A decimal without exponent.
+fn positional(digits: &str, power: i32) -> String {
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or_default());
+    if digits.is_empty() {
+        return "0".to_owned();
+    }
+    if power < 0 {
+        return format!("0.{}{digits}", zeros(-power - 1));
+    }
+    let whole = usize::try_from(power).unwrap_or_default() + 1;
+    match digits.split_at_checked(whole) {
+        Some((whole, "")) => whole.to_owned(),
+        Some((whole, fraction)) => format!("{whole}.{fraction}"),
+        None => format!("{digits}{}", zeros(power + 1 - digits.len() as i32)),
     }
 }
 

@@ -8,9 +8,14 @@ pub const DEFAULT_REPOSITORY: &str = "lmcache/vllm-openai";
 /// Tag of an image that names none.
 pub const DEFAULT_TAG: &str = "latest";
 
-/// Whether this is the engine's default image: as a payload it means that nobody chose one, since the CRD fills it in.
+/// Whether this is the engine's default image, in whatever spelling: as a payload it means that nobody chose one, since the
+/// CRD fills it in, and by digest it is still a server that would never end as an init container.
 pub fn is_default_repository(repository: &str) -> bool {
-    repository.strip_prefix("docker.io/").unwrap_or(repository) == DEFAULT_REPOSITORY
+    let name = repository.split_once('@').map_or(repository, |(name, _)| name);
+    let on_hub = ["docker.io/", "index.docker.io/"]
+        .iter()
+        .find_map(|registry| name.strip_prefix(registry));
+    on_hub.unwrap_or(name) == DEFAULT_REPOSITORY
 }
 
 impl ImageSpec {
@@ -26,12 +31,21 @@ impl ImageSpec {
 
     /// The tag that is in effect, with its digest if it carries one: of the repository when that carries a digest, else
     /// `tag`, else `latest`. `None` when only a digest says what runs.
-    pub(crate) fn effective_tag(&self) -> Option<&str> {
+    pub fn effective_tag(&self) -> Option<&str> {
         let repository = self.repository.as_deref().unwrap_or(DEFAULT_REPOSITORY);
         match repository.split_once('@') {
             Some((name, _)) => Some(name.rsplit_once('/').map_or(name, |(_, last)| last).split_once(':')?.1),
             None => Some(self.tag.as_deref().unwrap_or(DEFAULT_TAG)),
         }
+    }
+
+    /// What is wrong with the repository or the tag, roughly, as far as they are set: what no node can pull.
+    ///
+    /// # Errors
+    /// What they must be.
+    pub fn check(&self) -> Result<(), &'static str> {
+        self.repository.as_deref().map_or(Ok(()), check_repository)?;
+        self.tag.as_deref().map_or(Ok(()), check_tag)
     }
 
     /// The tag to write behind `repository`: none when that carries a digest.

@@ -15,6 +15,8 @@ pub struct EditError {
     pub found: String,
     /// What the edit needs to find there.
     pub expected: &'static str,
+    /// Whether a member has a type that it has in no Pod, rather than a content that stands in the way.
+    pub malformed: bool,
 }
 
 impl EditError {
@@ -23,12 +25,16 @@ impl EditError {
             path: path.into(),
             found: found.into(),
             expected,
+            malformed: false,
         }
     }
 
     /// For a member of the wrong type.
     pub(crate) fn unexpected(path: impl Into<String>, found: &Value, expected: &'static str) -> Self {
-        Self::new(path, describe(found), expected)
+        Self {
+            malformed: true,
+            ..Self::new(path, describe(found), expected)
+        }
     }
 }
 

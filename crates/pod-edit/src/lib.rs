@@ -11,7 +11,8 @@
 //!   it was.
 //!
 //! Admission hosts turn the edited Pod into a JSON patch by comparing it with the original, lists by index. So edits append
-//! to lists and never insert in front or reorder; the one exception is a `--` in `args`, before which arguments have to stand.
+//! to lists and never insert in front or reorder; the exceptions are a `--` in `args`, before which arguments have to stand, and
+//! [`Edit::OrderTail`], which sorts entries that are exactly what is appended.
 //!
 //! What is not done here: deciding which container is the target, which edits a Pod needs, or what to do about an error.
 
@@ -23,7 +24,8 @@ mod json;
 pub mod metadata;
 mod plan;
 pub mod pod;
+mod tail;
 pub mod volume;
 
 pub use error::EditError;
-pub use plan::{Edit, Plan};
+pub use plan::{Edit, Plan, Tail};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::args::{self, Flag};
-use crate::{EditError, container, env, metadata, pod, volume};
+use crate::{EditError, container, env, metadata, pod, tail, volume};
 
 /// One edit. Containers are meant by their index in `spec.containers`.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +55,14 @@ pub enum Edit {
         /// The path entry.
         entry: String,
     },
+    /// Puts the last entries of a list into this order, as far as they are exactly these. Nothing in front of the first
+    /// other entry moves. So that plans which append to one list after another, in whatever order, end with one result.
+    OrderTail {
+        /// The list.
+        list: Tail,
+        /// Entries in their order.
+        order: Vec<Value>,
+    },
     /// Appends words to the command line, unless they stand there already one after the other.
     AppendArgs {
         /// The container.
@@ -82,6 +90,17 @@ pub enum Edit {
     },
 }
 
+/// A list of the Pod that several plans append to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tail {
+    /// `spec.volumes`
+    Volumes,
+    /// `volumeMounts` of a container.
+    Mounts(usize),
+    /// `env` of a container.
+    Env(usize),
+}
+
 impl Edit {
     /// What the user wrote and this edit would remove or overwrite on the command line, as it stands there: `-pp 2`,
     /// `--enforce-eager=False`. Empty for other edits, and when the edit would change nothing or fail. For a warning that quotes it.
@@ -106,6 +125,7 @@ impl Edit {
             Self::AppendMount { container, mount } => volume::append_mount(pod, *container, mount),
             Self::AppendEnv { container, entry } => env::append(pod, *container, entry),
             Self::PrependPath { container, name, entry } => env::prepend_path(pod, *container, name, entry),
+            Self::OrderTail { list, order } => Ok(tail::order(pod, *list, order)),
             Self::AppendArgs { container, tokens } => args::append(pod, *container, tokens),
             Self::SetFlag { container, flag, value } => args::set(pod, *container, flag, args::Wanted::Value(value)),
             Self::SetSwitch { container, flag, on } => args::set(pod, *container, flag, args::Wanted::Switch(*on)),
@@ -158,6 +178,19 @@ impl Plan {
             *pod = edited;
         }
         Ok(changed)
+    }
+
+    /// Tries the edits on a copy.
+    ///
+    /// # Errors
+    ///
+    /// The index of the first edit that cannot be made, and why.
+    pub fn check(&self, pod: &Value) -> Result<(), (usize, EditError)> {
+        let mut copy = pod.clone();
+        for (index, edit) in self.edits.iter().enumerate() {
+            edit.apply(&mut copy).map_err(|error| (index, error))?;
+        }
+        Ok(())
     }
 
     /// What all edits together would take away from the user's command lines. See [`Edit::replaces`].

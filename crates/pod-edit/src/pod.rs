@@ -63,7 +63,12 @@ pub fn same_init_container(existing: &Value, wanted: &Value) -> bool {
             .iter()
             .any(|other| volume::same_mount(other, mount))
     });
-    runs_alike && variables_alike && mounts_alike && covers(existing, wanted)
+    // Mounts were compared: their paths may be spelled in more than one way.
+    let rest_alike = wanted.as_object().is_some_and(|wanted| {
+        let mut rest = wanted.iter().filter(|(key, _)| *key != "volumeMounts");
+        rest.all(|(key, value)| existing.get(key).is_some_and(|other| covers(other, value)))
+    });
+    runs_alike && variables_alike && mounts_alike && rest_alike
 }
 
 /// Whether `existing` has everything that `wanted` has: members of objects, and entries of lists in their order.

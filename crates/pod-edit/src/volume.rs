@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::{checked_list, list, list_member_mut, member, spec_mut, text};
+use crate::json::{checked_list, list, list_member_mut, spec_mut, text};
 use crate::pod::{own_name, taken};
 use crate::{EditError, container, error};
 
@@ -80,7 +80,7 @@ pub(crate) fn append_mount(pod: &mut Value, index: usize, mount: &Value) -> Resu
     }
     if let Some(device) = list(target, "volumeDevices")
         .iter()
-        .find(|device| member(device, "devicePath").is_some_and(|p| p == mount_path))
+        .find(|device| text(device, "devicePath").is_some_and(|path| same_path(path, mount_path)))
     {
         return Err(taken(
             format!("{path}.volumeDevices"),

@@ -12,7 +12,7 @@ use pod_edit::args::{
     BLOCK_SIZE, COMPILATION_CONFIG, CommandLine, ENABLE_CHUNKED_PREFILL, ENFORCE_EAGER, Flag, FlagKind, FlagUse, Form,
     KV_TRANSFER_CONFIG, PIPELINE_PARALLEL_SIZE,
 };
-use pod_edit::{Edit, Plan};
+use pod_edit::{Edit, Plan, Tail};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -262,6 +262,9 @@ fn edit() -> impl Strategy<Value = Edit> {
         1 => container().prop_map(|container| Edit::AppendEnv { container, entry: json!({"name": "A", "value": "0"}) }),
         1 => container().prop_map(|container| Edit::PrependPath { container, name: "PYTHONPATH".to_owned(), entry: "/p".to_owned() }),
         1 => container().prop_map(|container| Edit::AppendArgs { container, tokens: vec!["--kv-transfer-config".to_owned(), "{}".to_owned()] }),
+        1 => container().prop_map(|container| Edit::OrderTail { list: Tail::Env(container), order: vec![
+            json!({"name": "A", "value": "0"}), json!({"name": "PYTHONPATH", "value": "/p"}),
+        ] }),
         5 => flag_edit(),
     ]
 }
@@ -283,6 +286,11 @@ fn owned(edit: &Edit) -> Vec<String> {
         Edit::AppendPullSecrets(_) => vec!["/spec/imagePullSecrets".to_owned()],
         Edit::AppendMount { container, .. } => in_container(container, "volumeMounts"),
         Edit::AppendEnv { container, .. } | Edit::PrependPath { container, .. } => in_container(container, "env"),
+        Edit::OrderTail { list, .. } => match list {
+            Tail::Volumes => vec!["/spec/volumes".to_owned()],
+            Tail::Mounts(container) => in_container(container, "volumeMounts"),
+            Tail::Env(container) => in_container(container, "env"),
+        },
         Edit::AppendArgs { container, .. } | Edit::SetFlag { container, .. } | Edit::SetSwitch { container, .. } => {
             in_container(container, "args")
         }

@@ -10,6 +10,8 @@
 //! | [`keys`] | every label, annotation and object name that is part of the contract |
 //! | [`pod`] | the decision about a Pod: opt-in, engine, target container, connection, IPC |
 //! | [`engine`] | the decision about an engine or coordinator: faults, ratcheting, name clashes, image rules |
+//! | [`guard`] | the decision about what the policies wrote on a Pod: stamps that are true, keys that stay, wiring that is up to date |
+//! | [`workload`] | the advice about Deployments, Jobs and their like: the decision about the Pods of their templates |
 //! | [`response`] | the answer with warnings and audit annotations |
 //! | [`log`] | one record for each decision |
 //! | [`settings`] | settings errors, sorted and named as the user wrote them |
@@ -17,6 +19,7 @@
 
 pub mod cluster;
 pub mod engine;
+pub mod guard;
 pub mod keys;
 pub mod log;
 pub mod pod;
@@ -24,6 +27,7 @@ pub mod request;
 pub mod response;
 pub mod settings;
 pub mod text;
+pub mod workload;
 
 /// Registers the three functions that the host calls on every policy.
 ///

@@ -6,13 +6,11 @@
 //!
 //! Nothing here fails on odd input: a member of the wrong type counts as absent.
 
-use serde_json::Value;
-use serde_json::value::RawValue;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+mod members;
 
-/// The members of a JSON object, their values not yet read.
-type Members<'a> = BTreeMap<String, &'a RawValue>;
+use members::{Members, text};
+use serde_json::Value;
+use std::borrow::Cow;
 
 /// Group and kind of the object under admission.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -36,9 +34,9 @@ pub struct Request<'a> {
     pub name: Option<String>,
     /// Namespace of the request.
     pub namespace: Option<String>,
-    object: Option<&'a RawValue>,
-    old_object: Option<&'a RawValue>,
-    settings: Option<&'a RawValue>,
+    object: Option<&'a str>,
+    old_object: Option<&'a str>,
+    settings: Option<&'a str>,
 }
 
 /// The part of an object's metadata that decides whether the rest is read at all.
@@ -46,24 +44,24 @@ pub struct Request<'a> {
 pub struct MetadataHead<'a> {
     labels: Members<'a>,
     annotations: Members<'a>,
+    /// The object is being deleted: it has a deletion timestamp.
+    pub deleted: bool,
 }
 
 impl<'a> Request<'a> {
     /// Reads the head of what the host handed to `validate`: `{"request": ..., "settings": ...}`. What is no JSON object at
     /// all, which no host sends, reads as a request for nothing.
     pub fn read(payload: &'a [u8]) -> Self {
-        let payload: Members<'a> = std::str::from_utf8(payload)
-            .ok()
-            .and_then(|json| serde_json::from_str(json).ok())
-            .unwrap_or_default();
-        let head = members(payload.get("request").copied());
-        let kind = members(head.get("kind").copied());
+        let payload = members(std::str::from_utf8(payload).ok());
+        let head = members(payload.get("request"));
+        let kind = members(head.get("kind"));
         let own = |name: &str| {
-            text(head.get(name).copied())
+            head.get(name)
+                .and_then(text)
                 .filter(|text| !text.is_empty())
                 .map(Cow::into_owned)
         };
-        let of_kind = |name: &str| text(kind.get(name).copied()).map(Cow::into_owned).unwrap_or_default();
+        let of_kind = |name: &str| kind.get(name).and_then(text).map(Cow::into_owned).unwrap_or_default();
         Self {
             operation: own("operation").unwrap_or_default(),
             kind: GroupKind {
@@ -73,29 +71,41 @@ impl<'a> Request<'a> {
             sub_resource: own("subResource"),
             name: own("name"),
             namespace: own("namespace"),
-            object: head.get("object").copied(),
-            old_object: head.get("oldObject").copied(),
-            settings: payload.get("settings").copied(),
+            object: head.get("object"),
+            old_object: head.get("oldObject"),
+            settings: payload.get("settings"),
         }
     }
 
     /// Is this the creation of a Pod itself, not of a subresource?
     pub fn creates_pod(&self) -> bool {
-        self.operation == "CREATE"
-            && self.kind.kind == "Pod"
-            && self.kind.group.is_empty()
-            && self.sub_resource.is_none()
+        self.operation == "CREATE" && self.is_about_pod()
+    }
+
+    /// Is this a change of a Pod itself, not of a subresource such as its status?
+    pub fn updates_pod(&self) -> bool {
+        self.operation == "UPDATE" && self.is_about_pod()
+    }
+
+    fn is_about_pod(&self) -> bool {
+        self.kind.kind == "Pod" && self.kind.group.is_empty() && self.sub_resource.is_none()
     }
 
     /// Labels and annotations of the object, without reading the rest of it.
     pub fn metadata(&self) -> MetadataHead<'a> {
-        let object = members(self.object);
-        let metadata = members(object.get("metadata").copied());
-        let map = |name: &str| members(metadata.get(name).copied());
-        MetadataHead {
-            labels: map("labels"),
-            annotations: map("annotations"),
-        }
+        head(self.object)
+    }
+
+    /// The same of the object before the change. `None` where the request has none.
+    pub fn old_metadata(&self) -> Option<MetadataHead<'a>> {
+        let old = self.old_object.filter(|object| !is_null(object));
+        old.map(|object| head(Some(object)))
+    }
+
+    /// Does the object hold this text somewhere, in a key or in a value? It is looked for in the JSON as it was sent, so it
+    /// must be free of what JSON writers escape.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.object.is_some_and(|object| object.contains(text))
     }
 
     /// The whole object. `None` where the request has none.
@@ -110,38 +120,43 @@ impl<'a> Request<'a> {
 
     /// The settings, as the user wrote them; `{}` where there are none.
     pub fn settings(&self) -> &'a str {
-        self.settings.map_or("{}", RawValue::get)
+        self.settings.unwrap_or("{}")
     }
 }
 
 impl MetadataHead<'_> {
     /// The value of a label, if it is a text.
     pub fn label(&self, key: &str) -> Option<Cow<'_, str>> {
-        text(self.labels.get(key).copied())
+        self.labels.get(key).and_then(text)
     }
 
     /// The value of an annotation, if it is a text.
     pub fn annotation(&self, key: &str) -> Option<Cow<'_, str>> {
-        text(self.annotations.get(key).copied())
+        self.annotations.get(key).and_then(text)
     }
 }
 
-fn members<'a>(raw: Option<&'a RawValue>) -> Members<'a> {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-        .unwrap_or_default()
-}
-
-fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
-    let raw = raw?.get();
-    // A text without escapes is borrowed, which is nearly always the case.
-    match serde_json::from_str::<&str>(raw) {
-        Ok(text) => Some(Cow::Borrowed(text)),
-        Err(_) => serde_json::from_str::<String>(raw).ok().map(Cow::Owned),
+fn head(object: Option<&str>) -> MetadataHead<'_> {
+    let object = members(object);
+    let metadata = members(object.get("metadata"));
+    let map = |name: &str| members(metadata.get(name));
+    MetadataHead {
+        labels: map("labels"),
+        annotations: map("annotations"),
+        deleted: metadata.get("deletionTimestamp").is_some_and(|time| !is_null(time)),
     }
 }
 
-fn value(raw: Option<&RawValue>) -> Option<Value> {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+fn is_null(json: &str) -> bool {
+    json.trim() == "null"
+}
+
+fn members(json: Option<&str>) -> Members<'_> {
+    json.map(Members::of).unwrap_or_default()
+}
+
+fn value(json: Option<&str>) -> Option<Value> {
+    json.and_then(|json| serde_json::from_str(json).ok())
         .filter(|value: &Value| !value.is_null())
 }
 

@@ -53,7 +53,7 @@ impl Reader {
         }
     }
 
-    fn complain(&mut self, complaint: String) {
+    pub(crate) fn complain(&mut self, complaint: String) {
         insert_sorted(&mut self.complaints, complaint);
     }
 
@@ -104,7 +104,7 @@ impl Reader {
         }
     }
 
-    /// A list of texts, each of which `check` accepts.
+    /// A list of texts, each of which `check` accepts. `None` where one is not, as where the key is absent.
     pub fn texts(&mut self, key: &'static str, check: fn(&str) -> Result<(), &'static str>) -> Option<Vec<String>> {
         let value = self.take(key)?;
         let Value::Array(items) = value else {
@@ -123,7 +123,7 @@ impl Reader {
             };
             self.complain(format!("{key}[{index}]: expected {expected}, found {}", describe(item)));
         }
-        Some(texts)
+        (texts.len() == items.len()).then_some(texts)
     }
 
     /// Every complaint, sorted; a key that nobody asked for is one too.

@@ -1,10 +1,20 @@
-//! Where the tests find the compiled policies and the files around them.
+//! Where the tests find the compiled policies and the files around them, and the fuzzing harness.
+
+pub mod fuzz;
 
 use policy_host::Policy;
 use std::path::{Path, PathBuf};
 
 /// Every policy, by the name of its folder.
-pub const POLICIES: [&str; 2] = ["engine-validation", "connection-injection"];
+pub const POLICIES: [&str; 7] = [
+    "engine-validation",
+    "connection-injection",
+    "payload-staging",
+    "cacheblend-injection",
+    "pod-injection",
+    "injection-guard",
+    "workload-preflight",
+];
 
 /// The root of the repository.
 pub fn root() -> PathBuf {

@@ -11,7 +11,7 @@
 use policy_host::fixture::{Case, check, compare, load_all};
 use policy_host::{AdmissionResponse, ValidationResponse};
 use policy_kit::cluster::{Cluster, Lookup, Query, classify};
-use policy_kit::pod::admit;
+use policy_kit::pod::{CACHEBLEND_INJECTION, CONNECTION_INJECTION, Mutator, PAYLOAD_STAGING, POD_INJECTION, admit};
 use policy_kit::request::Request;
 use policy_tests::{load, root};
 use serde_json::json;
@@ -44,6 +44,31 @@ fn connection_injection() {
     through_wasm("connection-injection");
 }
 
+#[test]
+fn payload_staging() {
+    through_wasm("payload-staging");
+}
+
+#[test]
+fn cacheblend_injection() {
+    through_wasm("cacheblend-injection");
+}
+
+#[test]
+fn pod_injection() {
+    through_wasm("pod-injection");
+}
+
+#[test]
+fn injection_guard() {
+    through_wasm("injection-guard");
+}
+
+#[test]
+fn workload_preflight() {
+    through_wasm("workload-preflight");
+}
+
 /// The cluster of a case, without the host in between.
 struct CaseCluster<'a> {
     case: &'a Case,
@@ -69,19 +94,16 @@ impl Cluster for CaseCluster<'_> {
     }
 }
 
-#[test]
-fn connection_injection_compiled_for_this_machine() {
+fn compiled_for_this_machine(mutator: &Mutator) {
     let mut failures = Vec::new();
-    for case in cases("connection-injection") {
+    for case in cases(mutator.name) {
         let payload = json!({"request": case.request.value(), "settings": case.settings});
         let bytes = serde_json::to_vec(&payload).unwrap();
         let cluster = CaseCluster {
             case: &case,
             asked: Cell::new(0),
         };
-        let answer = admit("connection-injection", &Request::read(&bytes), &cluster)
-            .encode()
-            .unwrap();
+        let answer = admit(mutator, &Request::read(&bytes), &cluster).encode().unwrap();
         let answer: ValidationResponse = serde_json::from_slice(&answer).unwrap();
         // What did not change is not returned at all: under `mutating: false` the host refuses even an equal object.
         if let Some(returned) = &answer.mutated_object {
@@ -93,4 +115,16 @@ fn connection_injection_compiled_for_this_machine() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn the_mutators_compiled_for_this_machine() {
+    for mutator in [
+        &CONNECTION_INJECTION,
+        &PAYLOAD_STAGING,
+        &CACHEBLEND_INJECTION,
+        &POD_INJECTION,
+    ] {
+        compiled_for_this_machine(mutator);
+    }
 }

@@ -39,7 +39,38 @@ fn the_metadata_says_what_the_policies_need_and_no_more() {
             false,
             &["ConfigMap", "LMCacheEngine", "Namespace"],
         ),
+        (
+            "payload-staging",
+            true,
+            false,
+            &["ConfigMap", "LMCacheEngine", "Namespace"],
+        ),
+        (
+            "cacheblend-injection",
+            true,
+            false,
+            &["CacheBlendEngine", "ConfigMap", "Namespace"],
+        ),
+        (
+            "pod-injection",
+            true,
+            false,
+            &["CacheBlendEngine", "ConfigMap", "LMCacheEngine", "Namespace"],
+        ),
+        (
+            "injection-guard",
+            false,
+            false,
+            &["CacheBlendEngine", "ConfigMap", "LMCacheEngine"],
+        ),
+        (
+            "workload-preflight",
+            false,
+            false,
+            &["CacheBlendEngine", "ConfigMap", "LMCacheEngine", "Namespace"],
+        ),
     ] {
+        assert!(POLICIES.contains(&name));
         let policy = load(name).unwrap();
         let metadata = serde_json::to_value(policy.metadata().expect("annotated")).unwrap();
         assert_eq!(metadata["mutating"], mutating, "{name}");

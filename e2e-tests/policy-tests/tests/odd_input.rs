@@ -16,8 +16,21 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-static INJECTION: LazyLock<Policy> =
-    LazyLock::new(|| load("connection-injection").unwrap_or_else(|error| panic!("{error}")));
+/// The policies that change Pods, the guard and the preflight: none of them may trap, and the first never refuse.
+static MUTATORS: LazyLock<Vec<Policy>> = LazyLock::new(|| {
+    let names = [
+        "connection-injection",
+        "payload-staging",
+        "cacheblend-injection",
+        "pod-injection",
+    ];
+    names
+        .map(|name| load(name).unwrap_or_else(|error| panic!("{error}")))
+        .into()
+});
+static GUARD: LazyLock<Policy> = LazyLock::new(|| load("injection-guard").unwrap_or_else(|error| panic!("{error}")));
+static PREFLIGHT: LazyLock<Policy> =
+    LazyLock::new(|| load("workload-preflight").unwrap_or_else(|error| panic!("{error}")));
 static VALIDATION: LazyLock<Policy> =
     LazyLock::new(|| load("engine-validation").unwrap_or_else(|error| panic!("{error}")));
 
@@ -78,12 +91,13 @@ fn host() -> impl Strategy<Value = Host> {
 }
 
 /// An object that asked for wiring, so that the policy has to read it.
-fn opted_in(mut object: Value) -> Value {
+fn opted_in(mut object: Value, system: &str) -> Value {
     if let Some(object) = object.as_object_mut() {
         object.insert(
             "metadata".into(),
             json!({
-                "labels": {"lmcache.ai/lmcache-inject": "true"}, "annotations": {"lmcache.ai/lmcache-engine": "kv-pool"}
+                "labels": {format!("lmcache.ai/{system}-inject"): "true"},
+                "annotations": {format!("lmcache.ai/{system}-engine"): "kv-pool", format!("lmcache.ai/{system}-injected"): "true"}
             }),
         );
     }
@@ -108,16 +122,35 @@ proptest! {
 
     #[test]
     fn injection_never_refuses(
-        object in any_json(), asks in any::<bool>(), host in host(), settings in prop_oneof![3 => Just(json!({})), 1 => any_json()]
+        object in any_json(), asks in any::<bool>(), host in host(), settings in prop_oneof![3 => Just(json!({})), 1 => any_json()],
+        system in select(vec!["lmcache", "cacheblend"]), which in 0..4usize,
     ) {
-        let object = if asks { opted_in(object) } else { object };
+        let object = if asks { opted_in(object, system) } else { object };
         let settings = if settings.is_object() { settings } else { json!({"odd": settings}) };
-        let evaluation = INJECTION.validate(&request("", "Pod", "CREATE", &object, &Value::Null), &settings, &context(&host));
+        let evaluation = MUTATORS[which].validate(&request("", "Pod", "CREATE", &object, &Value::Null), &settings, &context(&host));
         prop_assert!(evaluation.response.allowed, "{:?}", evaluation.response);
         prop_assert!(evaluation.calls.len() <= 3);
         if !asks {
             prop_assert!(evaluation.response.patch.is_none() && evaluation.calls.is_empty() && evaluation.logs.is_empty());
         }
+    }
+
+    #[test]
+    fn guard_and_preflight_have_answers_of_their_own(
+        object in any_json(), old in any_json(), host in host(), system in select(vec!["lmcache", "cacheblend"]),
+        kind in select(vec!["Pod", "Deployment", "CronJob", "LeaderWorkerSet"]),
+        operation in select(vec!["CREATE", "UPDATE", "DELETE", "CONNECT"]),
+        checks in select(vec![json!({}), json!({"checks": ["Stamps", "Keys", "Wiring"], "sharedMemory": "Deny"})]),
+    ) {
+        let group = match kind { "Pod" => "", "CronJob" => "batch", "Deployment" => "apps", _ => "leaderworkerset.x-k8s.io" };
+        let object = if kind == "Pod" { opted_in(object, system) } else {
+            json!({"spec": {"template": opted_in(object, system)}, "metadata": old})
+        };
+        let request = request(group, kind, operation, &object, &old);
+        let response = GUARD.validate(&request, &checks, &context(&host)).response;
+        prop_assert!(response.allowed || matches!(response.code(), Some(422 | 503)), "{:?}", response);
+        let response = PREFLIGHT.validate(&request, &json!({}), &context(&host)).response;
+        prop_assert!(response.allowed && response.patch.is_none(), "{:?}", response);
     }
 
     #[test]
@@ -136,7 +169,7 @@ proptest! {
 
     #[test]
     fn settings_are_accepted_or_refused_with_a_reason(settings in any_json()) {
-        for policy in [&*INJECTION, &*VALIDATION] {
+        for policy in MUTATORS.iter().chain([&*GUARD, &*PREFLIGHT, &*VALIDATION]) {
             let verdict = policy.validate_settings(&settings, &EvaluationContext::without_cluster());
             prop_assert!(verdict.valid || verdict.message.is_some_and(|message| !message.starts_with("Error invoking")));
         }
@@ -147,13 +180,15 @@ proptest! {
 fn a_pod_that_asked_for_nothing_costs_no_host_call() {
     let pod =
         json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}});
-    let evaluation = INJECTION.validate(
-        &request("", "Pod", "CREATE", &pod, &Value::Null),
-        &json!({}),
-        &context(&Host(Err("must not be asked".into()))).allowed_to_mutate(false),
-    );
-    assert!(evaluation.response.allowed && evaluation.response.patch.is_none());
-    assert!(evaluation.calls.is_empty() && evaluation.logs.is_empty());
+    for policy in MUTATORS.iter().chain([&*GUARD]) {
+        let evaluation = policy.validate(
+            &request("", "Pod", "CREATE", &pod, &Value::Null),
+            &json!({}),
+            &context(&Host(Err("must not be asked".into()))).allowed_to_mutate(false),
+        );
+        assert!(evaluation.response.allowed && evaluation.response.patch.is_none());
+        assert!(evaluation.calls.is_empty() && evaluation.logs.is_empty());
+    }
 }
 
 #[test]
@@ -161,14 +196,27 @@ fn bad_settings_are_refused_with_key_and_allowed_values() {
     let none = EvaluationContext::without_cluster();
     for (policy, settings, texts) in [
         (
-            &*INJECTION,
+            &MUTATORS[0],
             json!({"podSecurity": "skip"}),
             &["podSecurity", "Skip, Warn, Off"][..],
         ),
         (
-            &*INJECTION,
+            &MUTATORS[0],
             json!({"onMissingEngine": true, "ipcdefault": "HostIPC"}),
             &["ipcdefault: unknown", "onMissingEngine: expected one of Admit, Deny"],
+        ),
+        (
+            &MUTATORS[3],
+            json!({"steps": ["staging"], "cacheblendArguments": "all"}),
+            &[
+                "steps[0]: expected one of connection-injection",
+                "cacheblendArguments: expected one of Full, Minimal",
+            ],
+        ),
+        (
+            &*GUARD,
+            json!({"checks": ["stamps"], "sharedMemory": "Skip"}),
+            &["checks[0]: expected", "sharedMemory: expected one of Warn, Deny"],
         ),
         (
             &*VALIDATION,

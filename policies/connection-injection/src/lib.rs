@@ -4,13 +4,10 @@
 //! `--kv-transfer-config`, the engine's way of sharing memory, and a fixed hash seed. A Pod that cannot be wired starts all
 //! the same and carries the reason. See the README for settings and reasons.
 
-pub mod settings;
-
 use kubewarden_policy_sdk::wapc_guest::CallResult;
 use policy_kit::cluster::HostCluster;
-use policy_kit::pod::admit;
+use policy_kit::pod::{CONNECTION_INJECTION, admit};
 use policy_kit::request::Request;
-use settings::Settings;
 
 policy_kit::register_policy!(validate, validate_settings);
 
@@ -19,7 +16,7 @@ policy_kit::register_policy!(validate, validate_settings);
 /// # Errors
 /// Never in practice: what cannot be read is let through, because an error would refuse the Pod.
 pub fn validate(payload: &[u8]) -> CallResult {
-    admit("connection-injection", &Request::read(payload), &HostCluster).encode()
+    admit(&CONNECTION_INJECTION, &Request::read(payload), &HostCluster).encode()
 }
 
 /// Checks the settings when the policy is loaded.
@@ -27,5 +24,5 @@ pub fn validate(payload: &[u8]) -> CallResult {
 /// # Errors
 /// Never in practice: bad settings are an answer, not an error.
 pub fn validate_settings(payload: &[u8]) -> CallResult {
-    policy_kit::settings::validate(payload, Settings::read)
+    policy_kit::settings::validate(payload, CONNECTION_INJECTION.settings)
 }

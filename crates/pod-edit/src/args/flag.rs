@@ -80,6 +80,24 @@ pub const PIPELINE_PARALLEL_SIZE: Flag = valued("--pipeline-parallel-size", "--p
 /// `--attention-backend`, from vLLM 0.13.0 on. `--attention-config` is another flag.
 pub const ATTENTION_BACKEND: Flag = valued("--attention-backend", "--attention-b", FlagKind::Value, &[]);
 
+/// `--attention-config`: JSON whose member `backend` says the same as [`ATTENTION_BACKEND`]; vLLM refuses both together.
+pub const ATTENTION_CONFIG: Flag = valued("--attention-config", "--attention-c", FlagKind::Json, &["-ac"]);
+
+/// `--max-model-len`: tokens of a prompt and its answer.
+pub const MAX_MODEL_LEN: Flag = valued("--max-model-len", "--max-model", FlagKind::Value, &[]);
+
+/// `--max-num-batched-tokens`: tokens of one scheduling step. Without chunked prefill it must hold a whole prompt.
+pub const MAX_NUM_BATCHED_TOKENS: Flag =
+    valued("--max-num-batched-tokens", "--max-num-batched-t", FlagKind::Value, &[]);
+
+/// `--max-num-partial-prefills`: more than one needs chunked prefill.
+pub const MAX_NUM_PARTIAL_PREFILLS: Flag = valued(
+    "--max-num-partial-prefills",
+    "--max-num-partial-p",
+    FlagKind::Value,
+    &[],
+);
+
 /// `--compilation-config`. Its short name is `-cc` from vLLM 0.12.0 on; before it was `-O`, which has since become the
 /// optimization level. So `-O` counts only where a JSON object follows, which no level is.
 pub const COMPILATION_CONFIG: Flag = valued("--compilation-config", "--com", FlagKind::Json, &["-cc", "-O"]);

@@ -91,11 +91,12 @@ fn module(line: &CommandLine<'_>) -> Option<(Launcher, usize)> {
     }
 }
 
-/// A switch like `-u` or `-Wignore`; not `-c CODE` or `-m MODULE` among other letters, which end the switches.
+/// A switch like `-u` or `-Wignore`; not `-c CODE` or `-m MODULE` among other letters, which end the switches. With `-I` or
+/// `-E` Python does not read its environment: neither a hash seed nor a search path would reach the engine.
 fn is_interpreter_switch(word: &str) -> bool {
     match word.strip_prefix('-') {
         None | Some("") => false,
-        Some(letters) => letters.starts_with(['W', 'X']) || !letters.contains(['-', 'c', 'm']),
+        Some(letters) => letters.starts_with(['W', 'X']) || !letters.contains(['-', 'c', 'm', 'I', 'E']),
     }
 }
 

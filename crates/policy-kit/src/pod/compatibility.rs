@@ -4,12 +4,13 @@
 //! guessed: without two known releases there is no verdict, and releases newer than the tables are let through.
 
 use super::outcome::{Skip, SkipReason};
-use super::settings::Strictness;
+use super::settings::{CacheblendArguments, Settings, Strictness};
+use super::system::System;
 use crate::keys::{CLIENT_RELEASE, VLLM_RELEASE};
 use crate::text::quoted;
 use lmcache_api::ports::chunk_size;
 use lmcache_api::{EngineSpec, FIRST_RELEASE_WITH_ISOLATED_IPC, IpcMode, Release, image_parts, server_release};
-use pod_edit::args::{BLOCK_SIZE, CommandLine, FlagUse};
+use pod_edit::args::CommandLine;
 use pod_edit::metadata;
 use serde_json::Value;
 
@@ -46,7 +47,13 @@ pub(super) struct Releases {
 
 impl Releases {
     /// Reads releases from annotations of the Pod, which win, and from image tags.
-    pub fn read(pod: &Value, target: &Value, engine: Option<&dyn EngineSpec>, warnings: &mut Vec<String>) -> Self {
+    pub fn read(
+        pod: &Value,
+        target: &Value,
+        engine: Option<&dyn EngineSpec>,
+        system: &System,
+        warnings: &mut Vec<String>,
+    ) -> Self {
         let image = target.get("image").and_then(Value::as_str).unwrap_or_default();
         // An annotation that cannot be read means that nobody knows: it was put there because the tag does not say.
         let mut annotated = |key: &str| {
@@ -62,10 +69,15 @@ impl Releases {
         };
         // A staged payload comes before what is in the image, whatever that is.
         let payload = engine.and_then(EngineSpec::payload_image);
-        let client = annotated(CLIENT_RELEASE).unwrap_or_else(|| match payload {
-            Some(payload) => payload.tag.as_deref().and_then(Release::from_tag),
-            None => tag_release(image, "lmcache/vllm-openai"),
-        });
+        let client = if system.blends() {
+            // CacheBlend's payload is counted by itself.
+            None
+        } else {
+            annotated(CLIENT_RELEASE).unwrap_or_else(|| match payload {
+                Some(payload) => payload.effective_tag().and_then(Release::from_tag),
+                None => tag_release(image, "lmcache/vllm-openai"),
+            })
+        };
         let vllm = annotated(VLLM_RELEASE).unwrap_or_else(|| tag_release(image, "vllm/vllm-openai"));
         Self {
             vllm,
@@ -107,20 +119,51 @@ impl Pair<'_> {
         for verdict in [
             connector(&self.releases),
             isolation(&self.releases, self.ipc_mode),
-            skew(&self.releases),
-            blocks(self.line, self.engine),
+            skew(
+                &self.releases,
+                self.engine.and_then(EngineSpec::payload_image).is_some(),
+            ),
+            blocks(super::arguments::block_size(self.line, None), self.engine),
         ] {
-            match verdict {
-                Verdict::Fine => {}
-                Verdict::Doubt(text) => warnings.push(text),
-                Verdict::Bad(reason, problem, remedy) if setting == Strictness::Skip => {
-                    return Err(Skip::new(reason, problem, remedy));
-                }
-                Verdict::Bad(_, problem, remedy) => warnings.push(format!("{problem}; {remedy}")),
-            }
+            verdict.settle(setting, warnings)?;
         }
         Ok(())
     }
+}
+
+impl Verdict {
+    fn settle(self, setting: Strictness, warnings: &mut Vec<String>) -> Result<(), Skip> {
+        match self {
+            Self::Fine => {}
+            Self::Doubt(text) => warnings.push(text),
+            Self::Bad(reason, problem, remedy) if setting == Strictness::Skip => {
+                return Err(Skip::new(reason, problem, remedy));
+            }
+            Self::Bad(_, problem, remedy) => warnings.push(format!("{problem}; {remedy}")),
+        }
+        Ok(())
+    }
+}
+
+/// Judges the block size alone: CacheBlend brings its own connector, whatever the releases are.
+pub(super) fn check_blocks(
+    line: &CommandLine<'_>,
+    settings: &Settings,
+    engine: Option<&dyn EngineSpec>,
+    warnings: &mut Vec<String>,
+) -> Result<(), Skip> {
+    if settings.compatibility == Strictness::Off {
+        return Ok(());
+    }
+    let list = settings.cacheblend_arguments;
+    let mut verdict = blocks(super::arguments::block_size(line, Some(list)), engine);
+    if let (Verdict::Bad(_, _, remedy), CacheblendArguments::Full) = (&mut verdict, list) {
+        *remedy = format!(
+            "CacheBlend runs with blocks of {}: set server.chunkSize: 256 on the engine",
+            super::arguments::BLOCK
+        );
+    }
+    verdict.settle(settings.compatibility, warnings)
 }
 
 /// Does the connector load in this vLLM, and is it LMCache's own?
@@ -198,7 +241,7 @@ fn isolation(releases: &Releases, ipc_mode: IpcMode) -> Verdict {
 }
 
 /// Do client and server speak the same protocol?
-fn skew(releases: &Releases) -> Verdict {
+fn skew(releases: &Releases, staged: bool) -> Verdict {
     let group = |release: Release| WIRE_GROUPS.iter().rposition(|first| release >= *first);
     match (releases.client, releases.server) {
         (Some(client), Some(server))
@@ -212,19 +255,21 @@ fn skew(releases: &Releases) -> Verdict {
                 "use one release for both".to_owned(),
             )
         }
+        (Some(client), Some(server)) if staged && client != server && client.max(server) <= NEWEST_LMCACHE => {
+            Verdict::Doubt(format!(
+                "the payload is LMCache {client}, the engine {server}: they understand each other, but one release for both is safer"
+            ))
+        }
         _ => Verdict::Fine,
     }
 }
 
-/// Does vLLM's block size, where the command line gives it, divide the server's chunk size?
-fn blocks(line: &CommandLine<'_>, engine: Option<&dyn EngineSpec>) -> Verdict {
+/// Does vLLM's block size, where it is known, divide the server's chunk size?
+fn blocks(block: Option<i64>, engine: Option<&dyn EngineSpec>) -> Verdict {
     let Some(engine) = engine else { return Verdict::Fine };
     let chunk = i64::from(chunk_size(engine));
-    let Some(FlagUse::Text(text)) = line.effective(&BLOCK_SIZE) else {
-        return Verdict::Fine;
-    };
-    match text.trim().parse::<i64>() {
-        Ok(block) if block > 0 && chunk > 0 && chunk % block != 0 => Verdict::Bad(
+    match block {
+        Some(block) if block > 0 && chunk > 0 && chunk % block != 0 => Verdict::Bad(
             SkipReason::BlockSizeMismatch,
             format!("--block-size {block} does not divide the engine's chunk size {chunk}"),
             format!("use a divisor of {chunk}"),

@@ -60,7 +60,7 @@ fn vllm_and_client(#[case] vllm: &str, #[case] client: &str, #[case] expected: &
 #[case::unknown_server("0.5.6", "", true)]
 #[test_runner::test]
 fn client_and_server(#[case] client: &str, #[case] server: &str, #[case] fine: bool) {
-    assert_eq!(skew(&known("", client, server)) == Verdict::Fine, fine);
+    assert_eq!(skew(&known("", client, server), false) == Verdict::Fine, fine);
 }
 
 #[rstest]
@@ -103,7 +103,7 @@ fn annotations_win_over_tags_and_nonsense_counts_as_unknown() {
     let pod = json!({"metadata": {"annotations": {VLLM_RELEASE: "0.22.0", CLIENT_RELEASE: "newest"}}});
     let target = json!({"image": "lmcache/vllm-openai:v0.5.3"});
     let mut warnings = Vec::new();
-    let releases = Releases::read(&pod, &target, None, &mut warnings);
+    let releases = Releases::read(&pod, &target, None, &crate::pod::LMCACHE, &mut warnings);
     assert_eq!(releases, known("0.22.0", "", ""));
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].contains("lmcache.ai/client-release") && warnings[0].contains("newest"));

@@ -7,6 +7,7 @@
 
 use super::outcome::{Skip, SkipReason};
 use super::reference::EngineReference;
+use super::system::System;
 use crate::cluster::{Cluster, Lookup, Query, remedy};
 use crate::keys::{INSTANCE_LABEL, IPC_MODE, OPERATOR_LABELS};
 use lmcache_api::names::connection_config_map;
@@ -21,30 +22,46 @@ const ISOLATED_IPC: &str = "lmcache.mp.isolated_ipc";
 
 /// An engine and its connection ConfigMap as the cluster answered, not yet judged.
 #[derive(Debug)]
-pub(super) struct Dereferenced {
-    engine: Option<Value>,
+pub(crate) struct Dereferenced<'a> {
+    system: &'static System,
+    name: &'a EngineReference,
+    engine: Option<EngineView>,
     config_map: Option<Value>,
 }
 
 /// The connection of a Pod to its engine.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     /// Value of `--kv-transfer-config`.
     pub json: String,
     /// How the servers share memory with their clients.
     pub ipc_mode: IpcMode,
 }
 
-/// Fetches the engine and its ConfigMap: two questions, both past the host's cache.
-pub(super) fn dereference(cluster: &dyn Cluster, name: &EngineReference, kind: Kind) -> Result<Dereferenced, Skip> {
-    let engine = Query {
+/// Fetches an engine, past the host's cache. `None` where there is none.
+pub(crate) fn engine(
+    cluster: &dyn Cluster,
+    name: &EngineReference,
+    system: &System,
+) -> Result<Option<EngineView>, Skip> {
+    let query = Query {
         api_version: API_VERSION,
-        kind: kind.as_str(),
+        kind: system.kind.as_str(),
         namespace: Some(&name.namespace),
         name: &name.name,
         cached: false,
         member: Some("spec"),
     };
+    Ok(optional(cluster, &query)?.map(|object| EngineView::read(system.kind, &object)))
+}
+
+/// Fetches the ConfigMap that belongs to an engine, past the host's cache.
+pub(crate) fn dereference<'a>(
+    cluster: &dyn Cluster,
+    name: &'a EngineReference,
+    system: &'static System,
+    engine: Option<EngineView>,
+) -> Result<Dereferenced<'a>, Skip> {
     let config_map_name = connection_config_map(&name.name);
     let config_map = Query {
         api_version: "v1",
@@ -55,7 +72,9 @@ pub(super) fn dereference(cluster: &dyn Cluster, name: &EngineReference, kind: K
         member: Some("data"),
     };
     Ok(Dereferenced {
-        engine: optional(cluster, &engine)?,
+        system,
+        name,
+        engine,
         config_map: optional(cluster, &config_map)?,
     })
 }
@@ -74,14 +93,16 @@ pub(super) fn optional(cluster: &dyn Cluster, query: &Query<'_>) -> Result<Optio
     }
 }
 
-impl Dereferenced {
+impl Dereferenced<'_> {
     /// The engine, if it exists.
-    pub fn engine(&self, kind: Kind) -> Option<EngineView> {
-        self.engine.as_ref().map(|object| EngineView::read(kind, object))
+    pub fn spec(&self) -> Option<&dyn EngineSpec> {
+        self.engine.as_ref().map(|engine| engine as &dyn EngineSpec)
     }
 
-    /// Refuses a ConfigMap that belongs to the other system, and a name behind which there is nothing.
-    pub fn check(&self, engine: Option<&EngineView>, name: &EngineReference, kind: Kind) -> Result<(), Skip> {
+    /// Refuses a ConfigMap that belongs to the other system, and a name behind which there is nothing. CacheBlend needs the
+    /// engine itself: without it nobody knows the payload.
+    pub fn check(&self) -> Result<(), Skip> {
+        let (name, kind, engine) = (self.name, self.system.kind, self.engine.as_ref());
         let Some(config_map) = &self.config_map else {
             return match engine {
                 Some(_) => Ok(()),
@@ -93,7 +114,7 @@ impl Dereferenced {
             let remedy = "use the opt-in keys of that kind, or another engine";
             return Err(Skip::new(SkipReason::EngineKindMismatch, problem, remedy));
         }
-        if engine.is_none() && !has_operator_labels(config_map, &name.name) {
+        if engine.is_none() && (self.system.blends() || !has_operator_labels(config_map, &name.name)) {
             return Err(not_found(name, kind));
         }
         Ok(())
@@ -102,22 +123,24 @@ impl Dereferenced {
     /// The connection for a Pod of the given role. Warnings say where the ConfigMap had to be passed over.
     pub fn connection(
         &self,
-        engine: Option<&EngineView>,
-        name: &EngineReference,
         role: Option<PdRole>,
         defaults: &Defaults<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<Connection, Skip> {
-        let spec = engine.map(|engine| engine as &dyn EngineSpec);
+        let (name, engine, spec) = (self.name, self.engine.as_ref(), self.spec());
         let stated = spec.map_or(defaults.ipc_mode, |spec| ipc_mode(spec, defaults.ipc_mode));
         let controlled = self.config_map.as_ref().filter(|config_map| match engine {
             Some(engine) => controller(config_map).is_some_and(|owner| owner.is(engine)),
             None => true,
         });
         if let Some(config_map) = controlled {
-            match usable(config_map, connection_key(role)) {
+            match usable(config_map, connection_key(role), self.system.connector(role)) {
                 Ok((text, json)) => {
-                    let ipc_mode = served_ipc_mode(config_map, &json, stated);
+                    let ipc_mode = match served_ipc_mode(config_map, &json, stated) {
+                        // CacheBlend has no isolated mode, whatever somebody wrote on the ConfigMap.
+                        IpcMode::Isolated if self.system.blends() => stated,
+                        mode => mode,
+                    };
                     return Ok(Connection {
                         json: text.to_owned(),
                         ipc_mode,
@@ -140,7 +163,7 @@ impl Dereferenced {
             }
         }
         let Some(spec) = spec else {
-            return Err(not_found(name, Kind::LMCacheEngine));
+            return Err(not_found(name, self.system.kind));
         };
         let engine = EngineRef {
             name: &name.name,
@@ -155,7 +178,7 @@ impl Dereferenced {
 
 /// What holds for engines that do not say otherwise.
 #[derive(Debug)]
-pub(super) struct Defaults<'a> {
+pub(crate) struct Defaults<'a> {
     /// Setting `ipcDefault`.
     pub ipc_mode: IpcMode,
     /// Setting `clusterDomain`.
@@ -241,18 +264,18 @@ fn data<'a>(config_map: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 /// The connection text of a ConfigMap, or in a few words what is wrong with it.
-fn usable<'a>(config_map: &'a Value, key: &str) -> Result<(&'a str, Value), String> {
+fn usable<'a>(config_map: &'a Value, key: &str, connector: &str) -> Result<(&'a str, Value), String> {
     let text = data(config_map, key).ok_or_else(|| format!("has no key {key}"))?;
     let json: Value = serde_json::from_str(text).map_err(|_| format!("holds no JSON under {key}"))?;
-    if names_connector(&json, LMCACHE_CONNECTOR) {
+    if names_connector(&json, connector) {
         Ok((text, json))
     } else {
-        Err(format!("names no {LMCACHE_CONNECTOR} under {key}"))
+        Err(format!("names no {connector} under {key}"))
     }
 }
 
 /// Does a connection JSON use the connector `class`, alone or as a child of a `MultiConnector`?
-pub(super) fn names_connector(json: &Value, class: &str) -> bool {
+pub(crate) fn names_connector(json: &Value, class: &str) -> bool {
     if json.get("kv_connector").and_then(Value::as_str) == Some(class) {
         return true;
     }
@@ -282,7 +305,7 @@ fn served_ipc_mode(config_map: &Value, json: &Value, stated: IpcMode) -> IpcMode
     }
 }
 
-fn isolated(json: &Value) -> bool {
+pub(crate) fn isolated(json: &Value) -> bool {
     let own = json.get("kv_connector_extra_config");
     own.and_then(|extra| extra.get(ISOLATED_IPC)).and_then(Value::as_bool) == Some(true)
         || own

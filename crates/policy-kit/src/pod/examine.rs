@@ -1,92 +1,147 @@
 //! Everything that decides whether a Pod is wired, in the order in which the answers count.
+//!
+//! All policies that change Pods ask all of these questions, also about the parts that they do not wire themselves: so
+//! they come to one decision, in whatever order they run.
 
 use super::outcome::{Skip, SkipReason};
 use super::reference::EngineReference;
 use super::settings::{Settings, Strictness};
-use super::target::named;
+use super::system::System;
 use super::user_config::{self, UserConfig};
-use super::{command, compatibility, connection, ipc, nixl, payload, service_links, target};
+use super::{arguments, command, compatibility, connection, ipc, nixl, staging, target};
 use crate::cluster::{Cluster, Query};
-use crate::keys::{LMCACHE, POD_SECURITY_ENFORCE};
-use lmcache_api::{EngineSpec, EngineView, Kind};
-use pod_edit::args::{CommandLine, KV_TRANSFER_CONFIG};
-use pod_edit::env::{self, EnvState};
+use crate::keys::{PAYLOAD_SKIP_REASON, PAYLOAD_STAGED, POD_SECURITY_ENFORCE};
+use lmcache_api::{EngineSpec, EngineView};
+use pod_edit::args::CommandLine;
 use pod_edit::{Edit, container, metadata};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// Environment variable that makes Python's string hashes equal in all processes, which chunk keys are built on.
-const HASH_SEED: &str = "PYTHONHASHSEED";
+/// What is asked about.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub system: &'static System,
+    pub pod: &'a Value,
+    /// Namespace of the Pod.
+    pub namespace: &'a str,
+    /// The engine that it names.
+    pub name: &'a EngineReference,
+    pub settings: &'a Settings,
+}
 
 /// A Pod that nothing keeps from being wired, and what is known about it.
 pub(super) struct Examined<'a> {
-    pod: &'a Value,
-    namespace: &'a str,
-    name: &'a EngineReference,
-    engine: Option<EngineView>,
-    connection: connection::Connection,
-    target: &'a Value,
-    index: usize,
-    user_config: UserConfig,
-    ipc: ipc::Wiring,
+    pub subject: Subject<'a>,
+    pub stored: connection::Dereferenced<'a>,
+    pub connection: connection::Connection,
+    pub target: &'a Value,
+    pub index: usize,
+    pub user_config: UserConfig,
+    /// What CacheBlend sets on the command line.
+    pub arguments: Option<arguments::Planned>,
+    /// The edits that stage the payload; `None` where the engine has none.
+    pub staging: Option<Vec<Edit>>,
+    pub ipc: ipc::Wiring,
+}
+
+/// Is there nothing to do for a policy that only stages? The engine has no payload, and no earlier run left a stamp or a
+/// reason that may have to go.
+pub(super) fn stages_nothing(engine: Option<&EngineView>, pod: &Value) -> bool {
+    engine.is_none_or(|engine| engine.payload_image().is_none())
+        && [PAYLOAD_SKIP_REASON, PAYLOAD_STAGED]
+            .iter()
+            .all(|key| metadata::annotation(pod, key).is_none())
 }
 
 /// Asks every question, the cheap ones as soon as their facts are there. The order is that of the Go operator as far as
 /// it asks: engine and ConfigMap, role, container, command, the user's own connector; then payload, releases and Pod
 /// Security.
 pub(super) fn examine<'a>(
-    pod: &'a Value,
-    namespace: &'a str,
-    name: &'a EngineReference,
-    settings: &Settings,
+    subject: Subject<'a>,
+    engine: Option<EngineView>,
     cluster: &dyn Cluster,
     warnings: &mut Vec<String>,
 ) -> Result<Examined<'a>, Skip> {
-    let stored = connection::dereference(cluster, name, Kind::LMCacheEngine)?;
-    let engine = stored.engine(Kind::LMCacheEngine);
-    stored.check(engine.as_ref(), name, Kind::LMCacheEngine)?;
-    let spec = as_spec(engine.as_ref());
+    let Subject {
+        system,
+        pod,
+        namespace,
+        name,
+        settings,
+    } = subject;
+    let stored = connection::dereference(cluster, name, system, engine)?;
+    stored.check()?;
+    let spec = stored.spec();
     let role = nixl::role(pod, spec)?;
     let defaults = connection::Defaults {
         ipc_mode: settings.ipc_default,
         cluster_domain: &settings.cluster_domain,
     };
-    let connection = stored.connection(engine.as_ref(), name, role, &defaults, warnings)?;
+    let connection = stored.connection(role, &defaults, warnings)?;
 
     let asked_for = target::AskedFor {
-        annotation: metadata::annotation(pod, LMCACHE.container),
-        annotation_key: LMCACHE.container,
+        annotation: metadata::annotation(pod, system.keys.container),
+        annotation_key: system.keys.container,
         engine: spec.and_then(EngineSpec::target_container),
     };
-    let index = target::find(pod, &asked_for, &connection.json, warnings)?;
+    let traces = target::Traces {
+        connection_json: &connection.json,
+        connector: system.connector(role),
+        staging: &system.staging,
+    };
+    let index = target::find(pod, &asked_for, &traces, warnings)?;
     let target = container::containers(pod).get(index).unwrap_or(&Value::Null);
     let line = CommandLine::of(target);
     command::check(target, &line, settings.command_override)?;
-    let user_config = user_config::judge(&line, &connection.json)?;
-    if let Some(payload) = spec.and_then(EngineSpec::payload_image) {
-        payload::check(payload, pod, index, &payload::LMCACHE)?;
-    }
-    let releases = compatibility::Releases::read(pod, target, spec, warnings);
-    let pair = compatibility::Pair {
-        releases,
-        ipc_mode: connection.ipc_mode,
-        line: &line,
-        engine: spec,
+    let user_config = user_config::judge(&line, &connection.json, system.connector(role))?;
+    let takes_over = system.only_takes_over(role);
+    let staging = match spec {
+        Some(engine) if !takes_over && (system.blends() || engine.payload_image().is_some()) => {
+            Some(staging::plan(engine, pod, index, system, warnings)?)
+        }
+        _ => None,
     };
-    pair.check(settings.compatibility, warnings)?;
-    let mut ipc = ipc::plan(connection.ipc_mode, pod, index)?;
+    let mut arguments = None;
+    let releases = compatibility::Releases::read(pod, target, spec, system, warnings);
+    if !system.blends() {
+        let pair = compatibility::Pair {
+            releases,
+            ipc_mode: connection.ipc_mode,
+            line: &line,
+            engine: spec,
+        };
+        pair.check(settings.compatibility, warnings)?;
+    } else if !takes_over {
+        compatibility::check_blocks(&line, settings, spec, warnings)?;
+        let wanted = arguments::Arguments {
+            index,
+            list: settings.cacheblend_arguments,
+            releases,
+            cudagraph: spec.and_then(EngineSpec::cudagraph),
+            target,
+            line: &line,
+        };
+        arguments = Some(wanted.plan(pod, warnings)?);
+    }
+    let mut ipc = if takes_over {
+        ipc::Wiring::default()
+    } else {
+        let no_isolation = "set hostIPC: false on the engine";
+        ipc::plan(connection.ipc_mode, pod, index).map_err(|skip| skip.without_isolation(system, no_isolation))?
+    };
     if ipc.touches_host {
-        pod_security(namespace, settings.pod_security, cluster, warnings)?;
+        pod_security(namespace, settings.pod_security, cluster, warnings)
+            .map_err(|skip| skip.without_isolation(system, "use another namespace, or run it without CacheBlend"))?;
     }
     warnings.append(&mut ipc.warnings);
     Ok(Examined {
-        pod,
-        namespace,
-        name,
-        engine,
+        subject,
+        stored,
         connection,
         target,
         index,
         user_config,
+        arguments,
+        staging,
         ipc,
     })
 }
@@ -96,59 +151,6 @@ impl Examined<'_> {
     pub fn left_to_user(&self) -> Option<SkipReason> {
         (self.user_config == UserConfig::OwnConnection).then_some(SkipReason::KvTransferConfigPresent)
     }
-
-    /// The edits that wire the Pod. What is there already is no edit, or one that changes nothing.
-    pub fn edits(self, warnings: &mut Vec<String>) -> Vec<Edit> {
-        let reason = self.left_to_user();
-        let mut edits = self.ipc.edits;
-        if self.user_config == UserConfig::Absent {
-            warnings.extend(user_config::of_file(self.target));
-            edits.push(Edit::AppendArgs {
-                container: self.index,
-                tokens: vec![KV_TRANSFER_CONFIG.name.to_owned(), self.connection.json],
-            });
-        }
-        edits.extend(hash_seed(self.target, self.index, warnings));
-        edits.extend(nixl::environment(
-            self.target,
-            self.index,
-            as_spec(self.engine.as_ref()),
-        ));
-        edits.extend(service_links::edit(self.pod, self.namespace, self.name, warnings));
-        edits.push(Edit::SetAnnotation {
-            key: LMCACHE.injected.into(),
-            value: "true".into(),
-        });
-        let key = LMCACHE.skip_reason.into();
-        edits.push(match reason {
-            Some(reason) => Edit::SetAnnotation {
-                key,
-                value: reason.as_str().into(),
-            },
-            None => Edit::RemoveAnnotation { key },
-        });
-        edits
-    }
-}
-
-fn as_spec(engine: Option<&EngineView>) -> Option<&dyn EngineSpec> {
-    engine.map(|engine| engine as &dyn EngineSpec)
-}
-
-/// Adds the hash seed unless the container has one of its own, wherever that comes from.
-fn hash_seed(target: &Value, index: usize, warnings: &mut Vec<String>) -> Option<Edit> {
-    match env::state(target, HASH_SEED) {
-        EnvState::Literal(_) | EnvState::ValueFrom => return None,
-        EnvState::Absent => {}
-        EnvState::MaybeEnvFrom => warnings.push(format!(
-            "{HASH_SEED}=0 was added to container {}; it wins over one that its envFrom may bring",
-            named(target)
-        )),
-    }
-    Some(Edit::AppendEnv {
-        container: index,
-        entry: json!({"name": HASH_SEED, "value": "0"}),
-    })
 }
 
 /// Asks the Namespace whether a Pod that shares host memory would be let in. The last of at most three look-ups, and only

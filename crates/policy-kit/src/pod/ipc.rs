@@ -7,13 +7,13 @@ use pod_edit::{Edit, container, volume};
 use serde_json::{Value, json};
 
 /// Where CUDA IPC handles and shared KV buffers live.
-const SHM_PATH: &str = "/dev/shm";
+pub(crate) const SHM_PATH: &str = "/dev/shm";
 /// Name of the volume that we add for it.
-pub(super) const SHM_VOLUME: &str = "lmcache-dev-shm";
+pub(crate) const SHM_VOLUME: &str = "lmcache-dev-shm";
 
 /// What has to be done to a Pod.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Wiring {
+pub(crate) struct Wiring {
     pub edits: Vec<Edit>,
     pub warnings: Vec<String>,
     /// A host namespace or a path of the host is added: the namespace's Pod Security level has a say.
@@ -24,7 +24,7 @@ pub(super) struct Wiring {
 ///
 /// # Errors
 /// A Pod that Kubernetes would refuse once it shares the host's IPC namespace.
-pub(super) fn plan(mode: IpcMode, pod: &Value, target: usize) -> Result<Wiring, Skip> {
+pub(crate) fn plan(mode: IpcMode, pod: &Value, target: usize) -> Result<Wiring, Skip> {
     let mut wiring = Wiring::default();
     let host_ipc = pod.pointer("/spec/hostIPC").and_then(Value::as_bool);
     let Some(container) = container::containers(pod).get(target) else {
@@ -60,7 +60,7 @@ pub(super) fn plan(mode: IpcMode, pod: &Value, target: usize) -> Result<Wiring, 
             let volume = shm_volume(mode);
             let mount = Edit::AppendMount {
                 container: target,
-                mount: json!({"name": SHM_VOLUME, "mountPath": SHM_PATH}),
+                mount: shm_mount(),
             };
             match volume::volume_by_name(pod, SHM_VOLUME) {
                 Some(existing) if *existing == volume => wiring.edits.push(mount),
@@ -82,7 +82,7 @@ pub(super) fn plan(mode: IpcMode, pod: &Value, target: usize) -> Result<Wiring, 
 }
 
 /// Does this mount show the host's `/dev/shm`, all of it?
-fn is_host_shm(pod: &Value, mount: &Value) -> bool {
+pub(crate) fn is_host_shm(pod: &Value, mount: &Value) -> bool {
     let part = |key: &str| {
         mount
             .get(key)
@@ -121,7 +121,13 @@ fn excludes_host_ipc(pod: &Value) -> Option<String> {
         .map(|name| format!("the Pod sets sysctl {}", quoted(name)))
 }
 
-fn shm_volume(mode: IpcMode) -> Value {
+/// The mount of that volume.
+pub(super) fn shm_mount() -> Value {
+    json!({"name": SHM_VOLUME, "mountPath": SHM_PATH})
+}
+
+/// The volume that shares memory in a mode without host IPC.
+pub(super) fn shm_volume(mode: IpcMode) -> Value {
     if mode == IpcMode::Isolated {
         json!({"name": SHM_VOLUME, "emptyDir": {"medium": "Memory"}})
     } else {

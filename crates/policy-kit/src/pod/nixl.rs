@@ -3,7 +3,7 @@
 use super::outcome::{Skip, SkipReason};
 use crate::keys::PD_ROLE;
 use crate::text::quoted;
-use lmcache_api::{EngineSpec, PdRole};
+use lmcache_api::{EngineSpec, PdRole, PdSpec};
 use pod_edit::env::{self, EnvState};
 use pod_edit::{Edit, metadata};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const DEFAULT_SIDE_CHANNEL_PORT: i32 = 5558;
 
 /// The role that the Pod's annotation gives it. It is read only for engines that disaggregate; blank counts as none.
-pub(super) fn role(pod: &Value, engine: Option<&dyn EngineSpec>) -> Result<Option<PdRole>, Skip> {
+pub(crate) fn role(pod: &Value, engine: Option<&dyn EngineSpec>) -> Result<Option<PdRole>, Skip> {
     if engine.and_then(EngineSpec::pd).is_none() {
         return Ok(None);
     }
@@ -33,19 +33,24 @@ pub(super) fn environment(target: &Value, index: usize, engine: Option<&dyn Engi
     let Some(pd) = engine.and_then(EngineSpec::pd) else {
         return Vec::new();
     };
+    let entries = variables(pd).into_iter();
+    entries
+        .filter(|entry| {
+            let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
+            matches!(env::state(target, name), EnvState::Absent | EnvState::MaybeEnvFrom)
+        })
+        .map(|entry| Edit::AppendEnv {
+            container: index,
+            entry,
+        })
+        .collect()
+}
+
+/// The variables, whether or not the container has its own.
+pub(super) fn variables(pd: &PdSpec) -> [Value; 2] {
     let port = pd.nixl_side_channel_port.unwrap_or(DEFAULT_SIDE_CHANNEL_PORT);
     [
         json!({"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}),
         json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": port.to_string()}),
     ]
-    .into_iter()
-    .filter(|entry| {
-        let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
-        matches!(env::state(target, name), EnvState::Absent | EnvState::MaybeEnvFrom)
-    })
-    .map(|entry| Edit::AppendEnv {
-        container: index,
-        entry,
-    })
-    .collect()
 }

@@ -2,7 +2,8 @@
 
 use super::outcome::{Skip, SkipReason};
 use super::settings::OptIn;
-use crate::keys::{CACHEBLEND, LMCACHE, SystemKeys};
+use super::system::System;
+use crate::keys::{CACHEBLEND, MIRROR_POD, SystemKeys};
 use crate::request::MetadataHead;
 use pod_edit::metadata;
 use serde_json::Value;
@@ -48,18 +49,19 @@ pub enum OptedIn {
 }
 
 impl OptedIn {
-    /// Reads the opt-in to an LMCacheEngine.
-    pub fn of(pod: &dyn Labelled, opt_in: OptIn) -> Self {
+    /// Reads the opt-in to an engine of one system.
+    pub fn of(pod: &dyn Labelled, opt_in: OptIn, system: &System) -> Self {
         let engine = |keys: &SystemKeys| {
             let name = pod.annotation(keys.engine)?.trim().to_owned();
             (!name.is_empty()).then_some(name)
         };
         let labelled =
             |keys: &SystemKeys| opt_in == OptIn::Annotation || pod.label(keys.inject).as_deref() == Some("true");
-        if !labelled(&LMCACHE) {
+        let keys = system.keys;
+        if !labelled(keys) || pod.annotation(MIRROR_POD).is_some() {
             return Self::No;
         }
-        let Some(name) = engine(&LMCACHE) else {
+        let Some(name) = engine(keys) else {
             if opt_in == OptIn::Annotation {
                 return Self::No;
             }
@@ -67,13 +69,13 @@ impl OptedIn {
                 SkipReason::EngineAnnotationMissing,
                 format!(
                     "the Pod has the label {} but no annotation {}",
-                    LMCACHE.inject, LMCACHE.engine
+                    keys.inject, keys.engine
                 ),
                 "name the engine in that annotation",
             ));
         };
         // A label without its annotation is no opt-in, so only a complete one takes precedence.
-        if labelled(&CACHEBLEND) && engine(&CACHEBLEND).is_some() {
+        if !system.blends() && labelled(&CACHEBLEND) && engine(&CACHEBLEND).is_some() {
             return Self::Incomplete(Skip::new(
                 SkipReason::CacheblendTakesPrecedence,
                 "the Pod asks for an LMCacheEngine and for a CacheBlendEngine, which takes precedence",
@@ -102,6 +104,7 @@ mod tests {
         match OptedIn::of(
             &json!({"metadata": {"labels": map(labels), "annotations": map(annotations)}}),
             opt_in,
+            &crate::pod::LMCACHE,
         ) {
             OptedIn::No => Err(None),
             OptedIn::To(name) => Ok(name),

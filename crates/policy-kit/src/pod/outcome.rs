@@ -1,7 +1,11 @@
 //! What became of a Pod, in the words that stand on it.
 
+use super::system::System;
 use crate::text::{WARNING_BYTES, ascii_line, cut};
 use pod_edit::Plan;
+
+/// What stands between problem and remedy in the warning about a Pod that is left alone.
+pub(crate) const NOT_WIRED: &str = ": not wired; ";
 
 /// Why a Pod was not wired. The text stands in the skip-reason annotation and is part of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +36,8 @@ pub enum SkipReason {
     EngineTypeUnsupported,
     /// The user's own connector stands.
     KvTransferConfigPresent,
+    /// A CacheBlendEngine that names no payload.
+    PayloadImageUnset,
     /// The engine's payload cannot be staged into this Pod.
     PayloadNotStaged,
     /// The client cannot work in this vLLM, or not in the engine's IPC mode.
@@ -63,12 +69,52 @@ impl SkipReason {
             Self::CommandOverride => "command-override",
             Self::EngineTypeUnsupported => "engine-type-unsupported",
             Self::KvTransferConfigPresent => "kv-transfer-config-present",
+            Self::PayloadImageUnset => "payload-image-unset",
             Self::PayloadNotStaged => "payload-not-staged",
             Self::EngineImageIncompatible => "engine-image-incompatible",
             Self::ClientServerSkew => "client-server-skew",
             Self::BlockSizeMismatch => "block-size-mismatch",
             Self::PodSecurityForbidsHostIpc => "pod-security-forbids-host-ipc",
             Self::PodMalformed => "pod-malformed",
+        }
+    }
+}
+
+/// What keeps a payload from being staged. The text stands in the payload's own skip-reason annotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Obstacle {
+    /// The engine names no payload image, or its own default one.
+    PayloadImageUnset,
+    /// Another volume has the name.
+    VolumeNameTaken,
+    /// Another init container, or a container, has the name.
+    InitContainerNameTaken,
+    /// Something else is mounted at the path.
+    MountPathTaken,
+    /// `PYTHONPATH` comes from a field, ConfigMap or Secret, so nothing can be put in front of it.
+    PythonPathNotLiteral,
+}
+
+impl Obstacle {
+    /// The text of the annotation.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PayloadImageUnset => "payload-image-unset",
+            Self::VolumeNameTaken => "volume-name-taken",
+            Self::InitContainerNameTaken => "init-container-name-taken",
+            Self::MountPathTaken => "mount-path-taken",
+            Self::PythonPathNotLiteral => "python-path-not-literal",
+        }
+    }
+
+    /// What to change.
+    pub(super) fn remedy(self) -> &'static str {
+        match self {
+            Self::PayloadImageUnset => "set injection.payloadImage.repository on the engine",
+            Self::PythonPathNotLiteral => "give PYTHONPATH a literal value",
+            Self::VolumeNameTaken | Self::InitContainerNameTaken | Self::MountPathTaken => {
+                "rename or remove what is in the way"
+            }
         }
     }
 }
@@ -84,6 +130,8 @@ pub struct Skip {
     pub remedy: String,
     /// What the host said, for the log: too long and too foreign for a warning.
     pub host_error: Option<String>,
+    /// What keeps the payload from being staged, where that is the reason.
+    pub obstacle: Option<Obstacle>,
 }
 
 impl Skip {
@@ -93,6 +141,18 @@ impl Skip {
             problem: problem.into(),
             remedy: remedy.into(),
             host_error: None,
+            obstacle: None,
+        }
+    }
+
+    /// The same, for a system whose engines have no isolated mode to change to.
+    pub(super) fn without_isolation(self, system: &System, remedy: &str) -> Self {
+        if !system.blends() || self.reason != SkipReason::PodSecurityForbidsHostIpc {
+            return self;
+        }
+        Self {
+            remedy: remedy.to_owned(),
+            ..self
         }
     }
 
@@ -107,9 +167,8 @@ impl Skip {
     /// The sentence for a Pod that is admitted unwired. What is too long for a warning is cut from the problem: the
     /// remedy stays.
     pub fn warning(&self) -> String {
-        const BETWEEN: &str = ": not wired; ";
-        let room = WARNING_BYTES.saturating_sub(BETWEEN.len() + self.remedy.len());
-        format!("{}{BETWEEN}{}", cut(&ascii_line(&self.problem), room), self.remedy)
+        let room = WARNING_BYTES.saturating_sub(NOT_WIRED.len() + self.remedy.len());
+        format!("{}{NOT_WIRED}{}", cut(&ascii_line(&self.problem), room), self.remedy)
     }
 
     /// The text for a Pod that is refused instead.
@@ -123,6 +182,8 @@ impl Skip {
 pub enum Outcome {
     /// The Pod did not ask for anything: it is none of our business.
     NotOptedIn,
+    /// The Pod asked, but the policy has no part in that: it stages payloads, and the engine has none.
+    NotNeeded,
     /// The Pod stays as it is but for the reason on it.
     Skipped(SkipReason),
     /// The Pod is wired; the reason is there when one part was the user's own.
@@ -151,4 +212,6 @@ pub struct Decision {
     pub engine: String,
     /// What the host said to a look-up that failed, for the log.
     pub host_error: Option<String>,
+    /// What keeps the payload from being staged, where that is the reason.
+    pub obstacle: Option<Obstacle>,
 }

@@ -23,7 +23,7 @@ impl fmt::Display for EngineReference {
 
 /// Reads the engine annotation: `name`, or `namespace/name`; white space around the parts does not count, and an empty
 /// namespace is the Pod's own.
-pub(super) fn parse(
+pub(crate) fn parse(
     annotation: &str,
     annotation_key: &str,
     pod_namespace: &str,

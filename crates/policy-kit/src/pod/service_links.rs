@@ -3,13 +3,18 @@
 //! An engine named `vllm` has a Service `vllm`, and Kubernetes puts `VLLM_PORT=tcp://...` into every Pod of the namespace.
 //! vLLM reads `VLLM_*` as its own settings and refuses to start; LMCache does the same with `LMCACHE_*`.
 
+use super::examine::Subject;
 use super::reference::EngineReference;
 use lmcache_api::names::settings_variables;
 use pod_edit::Edit;
 use serde_json::Value;
 
 /// Switches the links off where they would do harm and the Pod does not say otherwise.
-pub(super) fn edit(pod: &Value, namespace: &str, engine: &EngineReference, warnings: &mut Vec<String>) -> Option<Edit> {
+pub(super) fn edit(subject: Subject<'_>, warnings: &mut Vec<String>) -> Option<Edit> {
+    of(subject.pod, subject.namespace, subject.name, warnings)
+}
+
+fn of(pod: &Value, namespace: &str, engine: &EngineReference, warnings: &mut Vec<String>) -> Option<Edit> {
     if engine.namespace != namespace || settings_variables(&engine.name).is_none() {
         return None;
     }
@@ -40,7 +45,7 @@ mod tests {
             name: name.into(),
         };
         let mut warnings = Vec::new();
-        let edit = edit(&json!({ "spec": spec }), "a", &engine, &mut warnings);
+        let edit = of(&json!({ "spec": spec }), "a", &engine, &mut warnings);
         (edit.is_some(), warnings.len())
     }
 
@@ -67,6 +72,6 @@ mod tests {
             namespace: "b".into(),
             name: "vllm".into(),
         };
-        assert_eq!(edit(&json!({"spec": {}}), "a", &engine, &mut Vec::new()), None);
+        assert_eq!(of(&json!({"spec": {}}), "a", &engine, &mut Vec::new()), None);
     }
 }

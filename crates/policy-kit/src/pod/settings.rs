@@ -46,6 +46,30 @@ pub enum OptIn {
     Annotation,
 }
 
+/// Which arguments CacheBlend sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CacheblendArguments {
+    /// All that the Go operator set until July 2026.
+    #[default]
+    Full,
+    /// The shorter list of its newest state: attention backend, block size and async scheduling stay the user's.
+    Minimal,
+}
+
+/// What a policy that does several things does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steps {
+    /// Wires Pods to LMCacheEngines.
+    pub connection: bool,
+    /// Stages the payload of LMCacheEngines.
+    pub staging: bool,
+    /// Wires Pods to CacheBlendEngines.
+    pub cacheblend: bool,
+}
+
+/// Words of the setting `steps`: the policies that do one step each.
+const STEPS: [&str; 3] = ["connection-injection", "payload-staging", "cacheblend-injection"];
+
 /// Settings of a policy that wires Pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -67,6 +91,18 @@ pub struct Settings {
     pub allowed_engine_namespaces: Vec<String>,
     /// `clusterDomain`: DNS domain of the cluster. Must equal the controller's.
     pub cluster_domain: String,
+    /// `cacheblendArguments`, only where a policy wires to CacheBlendEngines.
+    pub cacheblend_arguments: CacheblendArguments,
+    /// `steps`, only where a policy does several; all of them by default.
+    pub steps: Steps,
+}
+
+/// The settings that not every policy has. A policy refuses a key that would have no effect in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum More {
+    Nothing,
+    Arguments,
+    ArgumentsAndSteps,
 }
 
 impl Default for Settings {
@@ -81,19 +117,45 @@ impl Default for Settings {
             opt_in: OptIn::default(),
             allowed_engine_namespaces: Vec::new(),
             cluster_domain: "cluster.local".to_owned(),
+            cacheblend_arguments: CacheblendArguments::default(),
+            steps: Steps {
+                connection: true,
+                staging: true,
+                cacheblend: true,
+            },
         }
     }
 }
 
 impl Settings {
-    /// Reads the settings as the user wrote them.
+    /// Reads the settings that all policies have which wire Pods, as the user wrote them.
     ///
     /// # Errors
     /// Every complaint, sorted, in one text.
     pub fn read(json: &str) -> Result<Self, String> {
+        Self::read_with(json, More::Nothing)
+    }
+
+    /// Likewise, and `cacheblendArguments`.
+    ///
+    /// # Errors
+    /// Every complaint, sorted, in one text.
+    pub fn read_cacheblend(json: &str) -> Result<Self, String> {
+        Self::read_with(json, More::Arguments)
+    }
+
+    /// Likewise, and `steps`.
+    ///
+    /// # Errors
+    /// Every complaint, sorted, in one text.
+    pub fn read_all(json: &str) -> Result<Self, String> {
+        Self::read_with(json, More::ArgumentsAndSteps)
+    }
+
+    fn read_with(json: &str, more: More) -> Result<Self, String> {
         let mut reader = Reader::new(json);
         let defaults = Self::default();
-        let settings = Self {
+        let mut settings = Self {
             command_override: reader.choice("commandOverride").unwrap_or_default(),
             pod_security: reader.choice("podSecurity").unwrap_or_default(),
             compatibility: reader.choice("compatibility").unwrap_or_default(),
@@ -103,7 +165,26 @@ impl Settings {
             opt_in: reader.choice("optIn").unwrap_or_default(),
             allowed_engine_namespaces: reader.texts("allowedEngineNamespaces", namespace).unwrap_or_default(),
             cluster_domain: reader.text("clusterDomain", domain).unwrap_or(defaults.cluster_domain),
+            cacheblend_arguments: defaults.cacheblend_arguments,
+            steps: defaults.steps,
         };
+        if more != More::Nothing {
+            settings.cacheblend_arguments = reader.choice("cacheblendArguments").unwrap_or_default();
+        }
+        if more == More::ArgumentsAndSteps
+            && let Some(words) = reader.texts("steps", step)
+        {
+            let named = |step: &str| words.iter().any(|word| word == step);
+            let [connection, staging, cacheblend] = STEPS.map(named);
+            settings.steps = Steps {
+                connection,
+                staging,
+                cacheblend,
+            };
+            if words.is_empty() {
+                reader.complain("steps: expected at least one step, found an empty list".to_owned());
+            }
+        }
         reader.finish(settings)
     }
 
@@ -123,7 +204,15 @@ fn namespace(text: &str) -> Result<(), &'static str> {
     }
 }
 
-fn domain(text: &str) -> Result<(), &'static str> {
+fn step(text: &str) -> Result<(), &'static str> {
+    if STEPS.contains(&text) {
+        Ok(())
+    } else {
+        Err("one of connection-injection, payload-staging, cacheblend-injection")
+    }
+}
+
+pub(crate) fn domain(text: &str) -> Result<(), &'static str> {
     let valid = text.len() <= 253 && text.split('.').all(|label| check_label(label).is_ok());
     if valid {
         Ok(())
@@ -142,6 +231,10 @@ impl Choice for Strictness {
 
 impl Choice for CommandOverride {
     const CHOICES: &'static [(&'static str, Self)] = &[("Wire", Self::Wire), ("Skip", Self::Skip)];
+}
+
+impl Choice for CacheblendArguments {
+    const CHOICES: &'static [(&'static str, Self)] = &[("Full", Self::Full), ("Minimal", Self::Minimal)];
 }
 
 impl Choice for OptIn {
@@ -184,6 +277,42 @@ mod tests {
         assert_eq!(settings.opt_in, OptIn::Annotation);
         assert!(settings.allows_engine_namespace("anything"));
         assert_eq!(settings.cluster_domain, "k8s.example");
+    }
+
+    #[test]
+    fn every_policy_knows_its_own_settings_only() {
+        let arguments = r#"{"cacheblendArguments":"Minimal"}"#;
+        assert!(
+            Settings::read(arguments)
+                .unwrap_err()
+                .contains("cacheblendArguments: unknown setting")
+        );
+        for read in [Settings::read_cacheblend, Settings::read_all] {
+            assert_eq!(
+                read(arguments).unwrap().cacheblend_arguments,
+                CacheblendArguments::Minimal
+            );
+        }
+        let steps = r#"{"steps":["payload-staging","payload-staging"]}"#;
+        for read in [Settings::read, Settings::read_cacheblend] {
+            assert!(read(steps).unwrap_err().contains("steps: unknown setting"));
+        }
+        let only_staging = Steps {
+            connection: false,
+            staging: true,
+            cacheblend: false,
+        };
+        assert_eq!(Settings::read_all(steps).unwrap().steps, only_staging);
+        for (bad, complaint) in [
+            (r#"{"steps":[]}"#, "steps: expected at least one step"),
+            (
+                r#"{"steps":["staging"]}"#,
+                "steps[0]: expected one of connection-injection",
+            ),
+            (r#"{"steps":"payload-staging"}"#, "steps: expected a list of texts"),
+        ] {
+            assert!(Settings::read_all(bad).unwrap_err().contains(complaint), "{bad}");
+        }
     }
 
     #[test]

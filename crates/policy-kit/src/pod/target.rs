@@ -1,9 +1,12 @@
 //! Which container of a Pod is the model server.
 
+use super::command;
 use super::outcome::{Skip, SkipReason};
-use super::user_config;
+use super::staging::Staging;
+use super::user_config::{self, UserConfig};
 use crate::text::{cut, quoted};
-use pod_edit::container;
+use pod_edit::args::CommandLine;
+use pod_edit::{container, volume};
 use serde_json::Value;
 
 /// What was asked for by name.
@@ -25,14 +28,40 @@ impl<'a> AskedFor<'a> {
     }
 }
 
-/// Finds the container to wire: the annotation names it, else the engine, else it is the one that is already wired, else
-/// the only one that asks for an accelerator, else the first that is no known proxy. A guess between several is said in a
-/// warning, because arguments on the wrong container stop it from starting. Init containers and sidecars among them are
-/// never meant.
+/// How a container shows that an earlier run, or its owner, took it for the model server.
+pub(super) struct Traces<'a> {
+    /// The connection JSON that would be injected.
+    pub connection_json: &'a str,
+    /// Class of its connector.
+    pub connector: &'a str,
+    /// Names of the payload.
+    pub staging: &'a Staging,
+}
+
+impl Traces<'_> {
+    /// The first container that carries our connection, else one that carries our connector, else one that has our payload
+    /// mounted.
+    fn followed(&self, containers: &[Value]) -> Option<usize> {
+        let judged =
+            |container: &Value| user_config::judge(&CommandLine::of(container), self.connection_json, self.connector);
+        let mount = self.staging.mount();
+        let mounts =
+            |container: &Value| volume::mount_at(container, self.staging.path).is_some_and(|there| *there == mount);
+        let first = |found: &dyn Fn(&Value) -> bool| containers.iter().position(found);
+        first(&|container| judged(container) == Ok(UserConfig::Ours))
+            .or_else(|| first(&|container| judged(container) == Ok(UserConfig::OwnConnection)))
+            .or_else(|| first(&mounts))
+    }
+}
+
+/// Finds the container to wire: the annotation names it, else the engine, else it is the one that is already wired or
+/// staged, else the only one that asks for an accelerator, else the only one that looks like vLLM, else the first that is no
+/// known proxy. A guess between several is said in a warning, because arguments on the wrong container stop it from
+/// starting. Init containers and sidecars among them are never meant.
 pub(super) fn find(
     pod: &Value,
     asked_for: &AskedFor<'_>,
-    connection_json: &str,
+    traces: &Traces<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<usize, Skip> {
     let annotation_key = asked_for.annotation_key;
@@ -49,10 +78,7 @@ pub(super) fn find(
         });
     }
     let containers = container::containers(pod);
-    if let Some(index) = containers
-        .iter()
-        .position(|candidate| user_config::is_ours(candidate, connection_json))
-    {
+    if let Some(index) = traces.followed(containers) {
         return Ok(index);
     }
     let mut accelerated = containers
@@ -64,9 +90,19 @@ pub(super) fn find(
         (Some((index, _)), Some(_)) => return Ok(guess(pod, index, annotation_key, warnings)),
         (None, _) => {}
     }
-    let first = containers
+    let mut servers = containers
         .iter()
-        .position(|candidate| !container::is_known_proxy(candidate));
+        .enumerate()
+        .filter(|(_, candidate)| command::is_vllm(candidate));
+    let only_server = match (servers.next(), servers.next()) {
+        (Some((index, _)), None) => Some(index),
+        _ => None,
+    };
+    let first = only_server.or_else(|| {
+        containers
+            .iter()
+            .position(|candidate| !container::is_known_proxy(candidate))
+    });
     match first {
         Some(index) if containers.len() > 1 => Ok(guess(pod, index, annotation_key, warnings)),
         Some(index) => Ok(index),

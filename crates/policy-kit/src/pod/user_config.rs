@@ -3,13 +3,12 @@
 use super::connection::names_connector;
 use super::outcome::{Skip, SkipReason};
 use crate::text::quoted;
-use lmcache_api::LMCACHE_CONNECTOR;
 use pod_edit::args::{CommandLine, FlagUse, KV_TRANSFER_CONFIG};
 use serde_json::Value;
 
 /// What a command line already says about the connector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum UserConfig {
+pub(crate) enum UserConfig {
     /// Nothing.
     Absent,
     /// Exactly what would be injected: the Pod is wired already.
@@ -20,7 +19,8 @@ pub(super) enum UserConfig {
 
 /// Reads what stands on the command line. A connector of another kind, or a value that cannot be read, is the user's
 /// decision: the Pod is left alone.
-pub(super) fn judge(line: &CommandLine<'_>, connection_json: &str) -> Result<UserConfig, Skip> {
+pub(crate) fn judge(line: &CommandLine<'_>, connection_json: &str, connector: &str) -> Result<UserConfig, Skip> {
+    let foreign = |found: &str| foreign(found, connector);
     let config = match line.effective(&KV_TRANSFER_CONFIG) {
         None => return Ok(UserConfig::Absent),
         Some(FlagUse::Text(text)) if text == connection_json => return Ok(UserConfig::Ours),
@@ -35,11 +35,11 @@ pub(super) fn judge(line: &CommandLine<'_>, connection_json: &str) -> Result<Use
     if serde_json::from_str::<Value>(connection_json).is_ok_and(|ours| ours == config) {
         return Ok(UserConfig::Ours);
     }
-    if names_connector(&config, LMCACHE_CONNECTOR) {
+    if names_connector(&config, connector) {
         return Ok(UserConfig::OwnConnection);
     }
-    let connector = config.get("kv_connector").and_then(Value::as_str);
-    Err(foreign(&match connector {
+    let named = config.get("kv_connector").and_then(Value::as_str);
+    Err(foreign(&match named {
         Some(name) => format!("it names {}", quoted(name)),
         None => "it names no connector".to_owned(),
     }))
@@ -54,15 +54,10 @@ pub(super) fn of_file(target: &Value) -> Option<String> {
     ))
 }
 
-/// Does this container carry exactly the connection that would be injected?
-pub(super) fn is_ours(container: &Value, connection_json: &str) -> bool {
-    judge(&CommandLine::of(container), connection_json) == Ok(UserConfig::Ours)
-}
-
-fn foreign(found: &str) -> Skip {
+fn foreign(found: &str, connector: &str) -> Skip {
     Skip::new(
         SkipReason::KvTransferConfigPresent,
         format!("the container has its own --kv-transfer-config ({found})"),
-        format!("remove it to use the engine's {LMCACHE_CONNECTOR}"),
+        format!("remove it to use the engine's {connector}"),
     )
 }

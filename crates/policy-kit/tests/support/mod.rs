@@ -3,17 +3,18 @@
 #![allow(dead_code)] // each test binary uses its own part
 
 use policy_kit::cluster::{Cluster, Lookup, Query};
-use policy_kit::pod::Settings;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 
 /// A cluster made of one answer for each kind; counts the questions.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Answers {
     pub engine: Lookup,
     pub config_map: Lookup,
+    pub blend: Lookup,
+    pub blend_config_map: Lookup,
     pub namespace: Lookup,
     pub asked: Cell<usize>,
 }
@@ -22,7 +23,9 @@ impl Cluster for Answers {
     fn get(&self, query: &Query<'_>) -> Lookup {
         self.asked.set(self.asked.get() + 1);
         match query.kind {
+            "ConfigMap" if query.name.starts_with("blend") => self.blend_config_map.clone(),
             "ConfigMap" => self.config_map.clone(),
+            "CacheBlendEngine" => self.blend.clone(),
             "Namespace" => self.namespace.clone(),
             _ => self.engine.clone(),
         }
@@ -107,6 +110,17 @@ fn tokens() -> impl Strategy<Value = Vec<Value>> {
         "-x",
         "--kv-transfer-config.kv_role",
         "kv_both",
+        "--enforce-eager",
+        "--enforce-eager=False",
+        "--no-enforce-eager",
+        "-pp=2",
+        "-pp",
+        "--enable-chunked-prefill",
+        "--async-scheduling",
+        "--attention-backend=FLASH_ATTN",
+        "-cc.mode",
+        "--compilation-config={}",
+        "{\"kv_connector\":\"CBKVConnector\",\"kv_role\":\"kv_both\"}",
         "--kv-t",
         "not json",
         "",
@@ -114,7 +128,7 @@ fn tokens() -> impl Strategy<Value = Vec<Value>> {
     ]);
     proptest::collection::vec(
         prop_oneof![30 => token.prop_map(Value::from), 1 => Just(json!(7)), 1 => Just(Value::Null)],
-        0..7,
+        0..9,
     )
 }
 
@@ -135,6 +149,10 @@ fn environment() -> impl Strategy<Value = Vec<Value>> {
             json!({"name": "PYTHONHASHSEED", "value": "42"}),
             json!({"name": "PYTHONHASHSEED", "valueFrom": {"configMapKeyRef": {"name": "s", "key": "s"}}}),
             json!({"name": "PYTHONPATH", "value": "/opt"}),
+            json!({"name": "PYTHONPATH", "value": ""}),
+            json!({"name": "PYTHONPATH", "value": "/lmcache-payload"}),
+            json!({"name": "PYTHONHASHSEED", "value": "0"}),
+            json!({"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}),
             json!({"name": "PYTHONPATH", "valueFrom": {"secretKeyRef": {"name": "s", "key": "s"}}}),
             json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": "1"}),
             json!({"name": "EMPTY"}),
@@ -151,6 +169,8 @@ fn mounts() -> impl Strategy<Value = Vec<Value>> {
             json!({"name": "lmcache-dev-shm", "mountPath": "/scratch"}),
             json!({"name": "data", "mountPath": "/data", "future": {"a": [1.5, null]}}),
             json!({"name": "data", "mountPath": "/lmcache-payload"}),
+            json!({"name": "lmcache-payload", "mountPath": "/lmcache-payload", "readOnly": true}),
+            json!({"name": "cb-plugin", "mountPath": "/cb-plugin/"}),
         ]),
         0..3,
     )
@@ -173,7 +193,7 @@ prop_compose! {
         mounts in list_or_less(mounts()),
         env_from in any::<bool>(),
         gpu in any::<bool>(),
-        odd in prop_oneof![20 => Just(None), 1 => (select(vec!["args", "env", "volumeMounts", "name"]), any_json()).prop_map(Some)],
+        odd in prop_oneof![20 => Just(None), 1 => (select(vec!["args", "env", "volumeMounts", "name", "securityContext", "envFrom"]), any_json()).prop_map(Some)],
     ) -> Value {
         let mut container = Map::new();
         container.insert("name".into(), json!(name));
@@ -196,6 +216,21 @@ prop_compose! {
         annotations in subsequence(annotation_pairs(), 0..annotation_pairs().len()),
         engine in prop_oneof![8 => Just(Some("kv-pool")), 1 => Just(Some("other/kv-pool")), 1 => Just(Some("No Name")), 1 => Just(None)],
         label in prop_oneof![8 => Just(Some("true")), 1 => Just(Some("false")), 1 => Just(None)],
+        blends in prop_oneof![
+            6 => Just((None, None)),
+            4 => Just((Some("true"), Some("blend"))),
+            1 => Just((Some("true"), None)),
+            1 => Just((None, Some("blend"))),
+            1 => Just((Some("true"), Some("other/blend"))),
+        ],
+        init_containers in proptest::collection::vec(select(vec![
+            json!({"name": "warm", "image": "i", "restartPolicy": "Always"}),
+            json!({"name": "lmcache-payload-stage", "image": "ghcr.io/acme/payload:0.5.6", "env": [{"name": "SHARED_DIR", "value": "/lmcache-payload"}],
+                "volumeMounts": [{"name": "lmcache-payload", "mountPath": "/lmcache-payload"}]}),
+            json!({"name": "lmcache-payload-stage", "image": "evil"}),
+            json!({"name": "cb-plugin-stage", "image": "evil"}),
+        ]), 0..2),
+        secrets in list_or_less(proptest::collection::vec(select(vec![json!({"name": "pull"}), json!({"name": "mine"})]), 0..3)),
         annotations_are_odd in prop_oneof![20 => Just(false), 1 => Just(true)],
         host_ipc in prop_oneof![3 => Just(None), 1 => Just(Some(json!(true))), 1 => Just(Some(json!(false))), 1 => Just(Some(Value::Null))],
         links in prop_oneof![3 => Just(None), 1 => Just(Some(json!(true))), 1 => Just(Some(json!(false)))],
@@ -205,6 +240,8 @@ prop_compose! {
             json!({"name": "lmcache-dev-shm", "emptyDir": {}}),
             json!({"name": "data", "future": {"x": null}}),
             json!({"name": "lmcache-payload", "emptyDir": {}}),
+            json!({"name": "lmcache-payload", "hostPath": {"path": "/"}}),
+            json!({"name": "cb-plugin", "emptyDir": {}}),
         ]), 0..4)),
         extra in any_json(),
     ) -> Value {
@@ -212,9 +249,12 @@ prop_compose! {
         if let Some(engine) = engine { own.insert("lmcache.ai/lmcache-engine".into(), json!(engine)); }
         let mut metadata = json!({"name": "chat-0", "namespace": "team-a", "creationTimestamp": null, "annotations": own});
         if let Some(label) = label { metadata["labels"] = json!({"app": "chat", "lmcache.ai/lmcache-inject": label}); }
+        if let (Some(label), true) = (blends.0, metadata.get("labels").is_some()) { metadata["labels"]["lmcache.ai/cacheblend-inject"] = json!(label); }
+        if let (Some(label), None) = (blends.0, metadata.get("labels")) { metadata["labels"] = json!({"lmcache.ai/cacheblend-inject": label}); }
+        if let Some(engine) = blends.1 { metadata["annotations"]["lmcache.ai/cacheblend-engine"] = json!(engine); }
         if annotations_are_odd { metadata["annotations"] = json!("none"); }
-        let mut spec = json!({"containers": containers, "initContainers": [], "futureField": extra, "tolerations": null});
-        for (key, value) in [("hostIPC", host_ipc), ("enableServiceLinks", links), ("volumes", volumes)] {
+        let mut spec = json!({"containers": containers, "initContainers": init_containers, "futureField": extra, "tolerations": null});
+        for (key, value) in [("hostIPC", host_ipc), ("enableServiceLinks", links), ("volumes", volumes), ("imagePullSecrets", secrets)] {
             if let Some(value) = value { spec[key] = value; }
         }
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {}})
@@ -228,13 +268,19 @@ fn annotation_pairs() -> Vec<(&'static str, &'static str)> {
         ("lmcache.ai/lmcache-skip-reason", "engine-not-found"),
         ("lmcache.ai/lmcache-container", "vllm"),
         ("lmcache.ai/pd-role", "decoder"),
+        ("lmcache.ai/lmcache-payload-staged", "true"),
+        ("lmcache.ai/lmcache-payload-skip-reason", "mount-path-taken"),
+        ("lmcache.ai/lmcache-image-pull-secrets", "a, b,,Not Valid"),
+        ("lmcache.ai/cacheblend-injected", "true"),
+        ("lmcache.ai/cacheblend-skip-reason", "engine-not-found"),
+        ("lmcache.ai/cacheblend-container", "vllm"),
         ("lmcache.ai/on-missing-engine", "Admit"),
         ("lmcache.ai/vllm-release", "0.24.0"),
     ]
 }
 
-/// Settings in every combination.
-pub fn settings() -> impl Strategy<Value = Settings> {
+/// Settings that all policies have which change Pods, in every combination.
+pub fn settings() -> impl Strategy<Value = Value> {
     let choice = |words: &[&'static str]| select(words.iter().map(|&word| json!(word)).collect::<Vec<_>>());
     (
         choice(&["Wire", "Skip"]),
@@ -247,12 +293,11 @@ pub fn settings() -> impl Strategy<Value = Settings> {
         prop_oneof![Just(json!([])), Just(json!(["other"]))],
     )
         .prop_map(|(command, security, compatibility, ipc, missing, unavailable, opt_in, namespaces)| {
-            let json = json!({
+            json!({
                 "commandOverride": command, "podSecurity": security, "compatibility": compatibility, "ipcDefault": ipc,
                 "onMissingEngine": missing, "onUnavailable": unavailable, "optIn": opt_in,
                 "allowedEngineNamespaces": namespaces,
-            });
-            Settings::read(&json.to_string()).unwrap()
+            })
         })
 }
 
@@ -272,6 +317,8 @@ pub fn engine() -> impl Strategy<Value = Value> {
             json!({"injection": {"payloadImage": {"repository": "ghcr.io/acme/payload", "tag": "0.5.6"}}}),
             json!({"injection": {"payloadImage": {}}}),
             json!({"injection": {"targetContainer": "vllm"}}),
+            json!({"pd": {}, "image": {"tag": "v0.5.5"}, "injection": {"imagePullSecrets": [{"name": "pull"}, {}],
+                "payloadImage": {"repository": "ghcr.io/acme/payload", "tag": "0.5.6", "pullPolicy": "Always"}}}),
         ]),
     )
         .prop_map(|(ipc, more)| {
@@ -282,6 +329,30 @@ pub fn engine() -> impl Strategy<Value = Value> {
                 }
             }
             json!({"metadata": {"name": "kv-pool", "namespace": "team-a", "uid": "u1"}, "spec": spec})
+        })
+}
+
+/// The CacheBlend engines.
+fn blend() -> impl Strategy<Value = Value> {
+    (
+        select(vec![json!({}), json!({"hostIPC": false}), json!({"hostIPC": true})]),
+        select(vec![
+            json!({}),
+            json!({"pd": {}}),
+            json!({"injection": {}}),
+            json!({"server": {"chunkSize": 100}}),
+            json!({"injection": {"payloadImage": {"repository": "ghcr.io/acme/blend"}, "cudagraph": "piecewise"}}),
+            json!({"injection": {"payloadImage": {"repository": "ghcr.io/acme/blend"}, "cudagraph": "full_decode_only"}}),
+        ]),
+    )
+        .prop_map(|(ipc, more)| {
+            let mut spec = json!({"l1": {"sizeGB": 60}, "injection": {"payloadImage": {"repository": "ghcr.io/acme/blend", "tag": "1.0"}}});
+            for part in [ipc, more] {
+                for (key, value) in part.as_object().unwrap() {
+                    spec[key] = value.clone();
+                }
+            }
+            json!({"metadata": {"name": "blend", "namespace": "team-a", "uid": "u2"}, "spec": spec})
         })
 }
 
@@ -308,11 +379,18 @@ prop_compose! {
                 "app.kubernetes.io/managed-by": "lmcache-operator"}}, "data": {"kv-transfer-config.json": "{\"kv_connector\": \"LMCacheMPConnector\"}"}}),
             json!({"data": {"kv-transfer-config.json": "{\"kv_connector\": \"CBKVConnector\"}"}}),
         ])),
+        blend in lookup(blend()),
+        blend_config_map in lookup(select(vec![
+            json!({"metadata": {"ownerReferences": [{"controller": true, "kind": "CacheBlendEngine", "uid": "u2",
+                "apiVersion": "lmcache.lmcache.ai/v1alpha1"}], "annotations": {"lmcache.ai/ipc-mode": "Isolated"}},
+                "data": {"kv-transfer-config.json": "{\"kv_connector\": \"CBKVConnector\"}"}}),
+            json!({"data": {"kv-transfer-config.json": "{\"kv_connector\": \"LMCacheMPConnector\"}"}}),
+        ])),
         namespace in lookup(select(vec![
             json!({"metadata": {}}),
             json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "baseline"}}}),
         ])),
     ) -> Answers {
-        Answers { engine, config_map, namespace, asked: Cell::new(0) }
+        Answers { engine, config_map, blend, blend_config_map, namespace, asked: Cell::new(0) }
     }
 }

@@ -1,0 +1,212 @@
+//! The arguments with which vLLM has to run for CacheBlend.
+//!
+//! Blending recomputes part of a chunk inside vLLM's own forward pass, so it sets conditions on how vLLM schedules and
+//! captures: no chunked prefill, one pipeline stage, blocks of 64 tokens, its own attention backend.
+
+use super::command;
+use super::compatibility::Releases;
+use super::outcome::Skip;
+use super::settings::CacheblendArguments;
+use super::target::named;
+use super::unchunked;
+use crate::text::quoted;
+use lmcache_api::{Cudagraph, Release};
+use pod_edit::args::{
+    ASYNC_SCHEDULING, ATTENTION_BACKEND, ATTENTION_CONFIG, BLOCK_SIZE, COMPILATION_CONFIG, CommandLine,
+    ENABLE_CHUNKED_PREFILL, ENFORCE_EAGER, Flag, FlagUse, PIPELINE_PARALLEL_SIZE,
+};
+use pod_edit::env::{self, EnvState};
+use pod_edit::{Edit, Plan};
+use serde_json::Value;
+
+/// The first vLLM release with `--attention-backend`; before, an environment variable did it.
+const FIRST_WITH_ATTENTION_BACKEND: Release = Release {
+    major: 0,
+    minor: 13,
+    patch: 0,
+};
+
+/// Name of CacheBlend's attention backend.
+const BACKEND: &str = "CUSTOM";
+
+/// How vLLM up to 0.13 is told the backend as well.
+const ATTENTION_BACKEND_VARIABLE: &str = "VLLM_ATTENTION_BACKEND";
+
+/// Tokens per block that CacheBlend works with.
+pub(super) const BLOCK: &str = "64";
+
+/// What decides the arguments of one container.
+pub(super) struct Arguments<'a> {
+    pub index: usize,
+    pub list: CacheblendArguments,
+    pub releases: Releases,
+    pub cudagraph: Option<Cudagraph>,
+    pub target: &'a Value,
+    pub line: &'a CommandLine<'a>,
+}
+
+/// The edits that set them. The connection stands between the two, where the Go operator has it.
+pub(super) struct Planned {
+    pub before_connection: Option<Edit>,
+    pub behind_connection: Vec<Edit>,
+}
+
+impl Arguments<'_> {
+    /// Plans the edits and tries them on a copy of the Pod.
+    ///
+    /// # Errors
+    /// A command line that cannot be brought to say this, or with which vLLM would exit.
+    pub fn plan(&self, pod: &Value, warnings: &mut Vec<String>) -> Result<Planned, Skip> {
+        unchunked::check(self.line, self.target, warnings)?;
+        let before_connection = match self.list {
+            CacheblendArguments::Full => self.attention_backend(warnings),
+            CacheblendArguments::Minimal => None,
+        };
+        let behind_connection = self.behind_connection(warnings);
+        let all = before_connection.iter().chain(&behind_connection);
+        let plan = Plan::from(all.cloned().collect::<Vec<_>>());
+        plan.check(pod).map_err(|(_, error)| command::unfit(&error))?;
+        replaced(&plan.edits, pod, self.target, warnings);
+        Ok(Planned {
+            before_connection,
+            behind_connection,
+        })
+    }
+
+    /// The backend, in the one place of the two where the user names one: vLLM refuses it in both.
+    fn attention_backend(&self, warnings: &mut Vec<String>) -> Option<Edit> {
+        if let EnvState::Literal(backend) = env::state(self.target, ATTENTION_BACKEND_VARIABLE)
+            && backend != BACKEND
+        {
+            warnings.push(format!(
+                "container {} sets {ATTENTION_BACKEND_VARIABLE}={}: vLLM 0.13 refuses it beside --attention-backend; remove it",
+                named(self.target),
+                quoted(backend)
+            ));
+        }
+        if let Some(vllm) = self.releases.vllm.filter(|vllm| *vllm < FIRST_WITH_ATTENTION_BACKEND) {
+            warnings.push(format!(
+                "vLLM {vllm} knows no --attention-backend: left out; CacheBlend's own backend needs vLLM 0.13.0 or newer"
+            ));
+            return None;
+        }
+        let config = match self.line.effective(&ATTENTION_CONFIG) {
+            Some(FlagUse::Text(text)) => serde_json::from_str(&text).unwrap_or(Value::Null),
+            Some(FlagUse::Dotted(config)) => config,
+            _ => Value::Null,
+        };
+        match config {
+            Value::Object(mut members) if members.get("backend").is_some_and(|backend| !backend.is_null()) => {
+                members.insert("backend".to_owned(), Value::from(BACKEND));
+                Some(self.set(&ATTENTION_CONFIG, &Value::Object(members).to_string()))
+            }
+            _ => Some(self.set(&ATTENTION_BACKEND, BACKEND)),
+        }
+    }
+
+    fn behind_connection(&self, warnings: &mut Vec<String>) -> Vec<Edit> {
+        let full = self.list == CacheblendArguments::Full;
+        let mut edits = vec![self.switch(&ENABLE_CHUNKED_PREFILL, false)];
+        if full {
+            edits.push(self.set(&BLOCK_SIZE, BLOCK));
+        }
+        edits.push(self.set(&PIPELINE_PARALLEL_SIZE, "1"));
+        if full {
+            edits.push(self.switch(&ASYNC_SCHEDULING, false));
+        }
+        match self.cudagraph {
+            Some(Cudagraph::Piecewise) => {
+                edits.extend(self.no_eager());
+                warnings.extend(self.other_graphs());
+            }
+            Some(Cudagraph::FullDecodeOnly) => {
+                edits.extend(self.no_eager());
+                edits.push(self.set(&COMPILATION_CONFIG, r#"{"cudagraph_mode":"FULL_DECODE_ONLY"}"#));
+            }
+            Some(Cudagraph::Eager) | None => edits.push(self.switch(&ENFORCE_EAGER, true)),
+        }
+        edits
+    }
+
+    /// Eager mode captures no graphs: where the engine asks for them, the user's flag is turned round. It is not added.
+    fn no_eager(&self) -> Option<Edit> {
+        self.line
+            .effective(&ENFORCE_EAGER)
+            .is_some()
+            .then(|| self.switch(&ENFORCE_EAGER, false))
+    }
+
+    /// The warning where the engine wants piecewise graphs, which are set by setting nothing, and the user others.
+    fn other_graphs(&self) -> Option<String> {
+        let config = match self.line.effective(&COMPILATION_CONFIG)? {
+            FlagUse::Text(text) => serde_json::from_str(&text).unwrap_or(Value::Null),
+            FlagUse::Dotted(config) => config,
+            _ => Value::Null,
+        };
+        let mode = config.get("cudagraph_mode")?.as_str()?.to_owned();
+        (mode != "PIECEWISE").then(|| {
+            format!(
+                "container {} has cudagraph_mode {} of its own, and the engine wants piecewise graphs; remove it",
+                named(self.target),
+                quoted(&mode)
+            )
+        })
+    }
+
+    fn set(&self, flag: &'static Flag, value: &str) -> Edit {
+        Edit::SetFlag {
+            container: self.index,
+            flag,
+            value: value.to_owned(),
+        }
+    }
+
+    fn switch(&self, flag: &'static Flag, on: bool) -> Edit {
+        Edit::SetSwitch {
+            container: self.index,
+            flag,
+            on,
+        }
+    }
+}
+
+/// One warning for each flag of the user's that `edits` replace.
+fn replaced(edits: &[Edit], pod: &Value, target: &Value, warnings: &mut Vec<String>) {
+    for edit in edits {
+        let old = edit.replaces(pod);
+        if old.is_empty() {
+            continue;
+        }
+        warnings.push(format!(
+            "container {}: {} replaces {}, as CacheBlend needs it",
+            named(target),
+            wanted(edit),
+            quoted(&old.join(" "))
+        ));
+    }
+}
+
+/// What an edit leaves on the command line.
+fn wanted(edit: &Edit) -> String {
+    match edit {
+        Edit::SetFlag { flag, value, .. } => format!("{} {value}", flag.name),
+        Edit::SetSwitch { flag, on: true, .. } => flag.name.to_owned(),
+        Edit::SetSwitch { flag, .. } => flag
+            .opposites
+            .first()
+            .map_or(flag.name, |opposite| opposite.name)
+            .to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Tokens per block that vLLM will run with, as far as the command line says.
+pub(super) fn block_size(line: &CommandLine<'_>, list: Option<CacheblendArguments>) -> Option<i64> {
+    if list == Some(CacheblendArguments::Full) {
+        return BLOCK.parse().ok();
+    }
+    match line.effective(&BLOCK_SIZE) {
+        Some(FlagUse::Text(text)) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
