@@ -184,6 +184,34 @@ fn check_skip(before: &Value, after: &Value) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What other webhooks do to Pods between two of our policies.
+fn meddled(pod: &Value, how: usize) -> Value {
+    let mut pod = pod.clone();
+    let spec = &mut pod["spec"];
+    match how {
+        0 => {
+            if let Some(containers) = spec["containers"].as_array_mut() {
+                containers.insert(0, json!({"name": "log-agent", "image": "acme/agent:1"}));
+            }
+        }
+        1 => {
+            for volume in spec["volumes"].as_array_mut().into_iter().flatten() {
+                if volume.get("emptyDir").is_some_and(Value::is_object) {
+                    volume["emptyDir"]["sizeLimit"] = json!("10Gi");
+                }
+            }
+        }
+        _ => {
+            for container in spec["initContainers"].as_array_mut().into_iter().flatten() {
+                let image = container["image"].as_str().unwrap_or_default();
+                let pinned = format!("mirror.example/{image}@sha256:{}", "a".repeat(64));
+                container["image"] = json!(pinned);
+            }
+        }
+    }
+    pod
+}
+
 fn arguments() -> impl Strategy<Value = &'static str> {
     select(vec!["Full", "Minimal"])
 }
@@ -220,6 +248,26 @@ proptest! {
         }
         let (twice, _) = run(mutator, &after, &settings, &cluster);
         prop_assert_eq!(after, twice, "a second run changes nothing");
+    }
+
+    #[test]
+    fn what_was_staged_is_wired_in_the_same_container(
+        before in pod(), cluster in cluster(), settings in settings(), how in 0..3usize
+    ) {
+        let (staged, answer) = run(&PAYLOAD_STAGING, &before, &settings, &cluster);
+        if answer["audit_annotations"]["outcome"] != "staged" {
+            return Ok(());
+        }
+        let (wired, answer) = run(&CONNECTION_INJECTION, &meddled(&staged, how), &settings, &cluster);
+        prop_assert_eq!(&answer["audit_annotations"]["outcome"], "wired");
+        let containers = |pod: &Value| entries(&pod["spec"], "containers");
+        let flags = |container: &Value| container["args"].to_string().matches("--kv-transfer-config\"").count();
+        for (old, new) in containers(&meddled(&staged, how)).iter().zip(containers(&wired)) {
+            if flags(&new) > flags(old) {
+                let mounts = entries(&new, "volumeMounts");
+                prop_assert!(mounts.iter().any(|mount| mount["name"] == "lmcache-payload"), "{}", new);
+            }
+        }
     }
 
     #[test]
