@@ -10,6 +10,12 @@ pub fn annotation<'a>(pod: &'a Value, key: &str) -> Option<&'a str> {
     pod.get("metadata")?.get("annotations")?.get(key)?.as_str()
 }
 
+/// Whether the Pod has an annotation, whatever its value.
+pub fn has_annotation(pod: &Value, key: &str) -> bool {
+    let annotations = pod.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    annotations.and_then(|annotations| annotations.get(key)).is_some()
+}
+
 /// The text of a label of the Pod.
 pub fn label<'a>(pod: &'a Value, key: &str) -> Option<&'a str> {
     pod.get("metadata")?.get("labels")?.get(key)?.as_str()

@@ -120,6 +120,7 @@ fn names_and_indices() {
     assert_eq!(metadata::label(&pod, "l"), Some("1"));
     assert_eq!(metadata::annotation(&pod, "a"), Some("2"));
     assert_eq!(metadata::annotation(&pod, "n"), None);
+    assert!(metadata::has_annotation(&pod, "n") && !metadata::has_annotation(&pod, "none"));
 }
 
 #[rstest]

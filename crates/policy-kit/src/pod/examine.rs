@@ -49,7 +49,7 @@ pub(super) fn stages_nothing(engine: Option<&EngineView>, pod: &Value) -> bool {
     engine.is_none_or(|engine| engine.payload_image().is_none())
         && [PAYLOAD_SKIP_REASON, PAYLOAD_STAGED]
             .iter()
-            .all(|key| metadata::annotation(pod, key).is_none())
+            .all(|key| !metadata::has_annotation(pod, key))
 }
 
 /// Asks every question, the cheap ones as soon as their facts are there. The order is that of the Go operator as far as
