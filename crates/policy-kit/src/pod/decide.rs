@@ -80,7 +80,9 @@ fn wire(
         return Ok((Outcome::NotNeeded, Vec::new()));
     }
     let examined = examine::examine(subject, engine, cluster, warnings)?;
-    if part != Part::Whole && examined.staging.is_some() {
+    // Without a payload the connection is the whole, and is tried when it is made.
+    let shared = part == Part::Staging || (part == Part::Connection && examined.staging.is_some());
+    if shared {
         whole_fits(&examined)?;
     }
     let edits = wiring::edits(&examined, part, warnings);
