@@ -3,8 +3,10 @@
 //! The host tells a policy only a text when a look-up fails. What "not found" looks like and what an outage looks like is
 //! decided in one function, [`classify`], so that "there is no engine" is never mistaken for "nobody could tell".
 
+mod ask_once;
 mod host;
 
+pub(crate) use ask_once::AskOnce;
 pub use host::HostCluster;
 
 use serde_json::Value;

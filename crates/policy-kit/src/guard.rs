@@ -26,7 +26,7 @@ mod wiring;
 pub use settings::{Check, Settings, SharedMemory};
 pub use verdict::{Finding, Verdict};
 
-use crate::cluster::Cluster;
+use crate::cluster::{AskOnce, Cluster};
 use crate::log;
 use crate::pod::{CACHEBLEND, EngineReference, LMCACHE, Labelled, reference};
 use crate::request::Request;
@@ -86,6 +86,7 @@ pub fn admit(policy: &'static str, request: &Request<'_>, cluster: &dyn Cluster)
 /// of the request is enough to see that. So is it for a change. Neither the user nor the resource of a request is read: the
 /// audit scanner replays stored Pods as CREATE without them.
 pub fn decide(request: &Request<'_>, settings: &Settings, cluster: &dyn Cluster) -> Verdict {
+    let cluster = &AskOnce::new(cluster);
     let mut verdict = Verdict::default();
     if request.updates_pod() && settings.checks(Check::Keys) {
         keys::check(request, &mut verdict);

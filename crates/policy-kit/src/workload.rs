@@ -7,7 +7,6 @@
 //!
 //! Nothing is ever refused or changed.
 
-mod ask_once;
 mod change;
 mod keys;
 mod kind;
@@ -16,13 +15,12 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
-use crate::cluster::Cluster;
+use crate::cluster::{AskOnce, Cluster};
 use crate::keys::PREFIX;
 use crate::log;
 use crate::pod::{Decision, Outcome, POD_INJECTION, Settings, Side, decide, unfit};
 use crate::request::Request;
 use crate::response::Response;
-use ask_once::AskOnce;
 use kind::{Kind, Template, at};
 use serde_json::Value;
 use wording::of_decision;

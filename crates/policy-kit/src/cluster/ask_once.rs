@@ -1,12 +1,13 @@
 //! Look-ups that are made once for a whole request.
 
-use crate::cluster::{Cluster, Lookup, Query};
+use super::{Cluster, Lookup, Query};
 use std::cell::RefCell;
 
-/// Remembers the answers of a cluster, failures among them. Two templates of one workload mostly name the same engine.
+/// Remembers the answers of a cluster, failures among them. Two templates of one workload mostly name the same engine, and
+/// two checks of one Pod ask about it.
 ///
 /// It lives as long as one request. Between requests nothing may be remembered: the next one must see what has changed.
-pub(super) struct AskOnce<'a> {
+pub(crate) struct AskOnce<'a> {
     cluster: &'a dyn Cluster,
     answers: RefCell<Vec<(Asked, Lookup)>>,
 }
