@@ -59,9 +59,12 @@ pub fn same_init_container(existing: &Value, wanted: &Value) -> bool {
         env::count(existing, name) == 1
     });
     let mounts_alike = list(wanted, "volumeMounts").iter().all(|mount| {
-        list(existing, "volumeMounts")
+        let path = text(mount, "mountPath").unwrap_or_default();
+        let mut there = list(existing, "volumeMounts")
             .iter()
-            .any(|other| volume::same_mount(other, mount))
+            .filter(|other| text(other, "mountPath").is_some_and(|mounted| volume::same_path(mounted, path)));
+        // A second mount at the path would hide the first.
+        matches!((there.next(), there.next()), (Some(other), None) if volume::same_mount(other, mount))
     });
     // Mounts were compared: their paths may be spelled in more than one way.
     let rest_alike = wanted.as_object().is_some_and(|wanted| {

@@ -150,6 +150,9 @@ fn append_init_container(#[case] init: Value, #[case] expected: Value) {
 #[case::sidecar(with(staging(), "restartPolicy", json!("Always")))]
 #[case::no_mounts(with(staging(), "volumeMounts", json!([])))]
 #[case::other_mount(with(staging(), "volumeMounts", json!([{"name": "w", "mountPath": "/p"}])))]
+#[case::two_mounts_at_the_path(
+    with(staging(), "volumeMounts", json!([{"name": "w", "mountPath": "/p/"}, {"name": "v", "mountPath": "/p"}]))
+)]
 #[case::only_the_name(json!({"name": "stage"}))]
 #[test_runner::test]
 fn another_init_container_of_that_name(#[case] existing: Value) {

@@ -27,6 +27,7 @@ pub use settings::{Check, Settings, SharedMemory};
 pub use verdict::{Finding, Verdict};
 
 use crate::cluster::{AskOnce, Cluster};
+use crate::keys::MIRROR_POD;
 use crate::log;
 use crate::pod::{CACHEBLEND, EngineReference, LMCACHE, Labelled, reference};
 use crate::request::Request;
@@ -34,10 +35,6 @@ use crate::response::Response;
 use crate::text::quoted;
 use claims::Claims;
 use serde_json::Value;
-
-/// The kubelet's annotation on the copy of a static Pod. It starts no containers, passed no mutating webhook, and nobody can
-/// change what it says but in a file of the node.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// Answers one request.
 ///
@@ -95,7 +92,7 @@ pub fn decide(request: &Request<'_>, settings: &Settings, cluster: &dyn Cluster)
         return verdict;
     }
     let head = request.metadata();
-    if Labelled::annotation(&head, MIRROR).is_some() {
+    if Labelled::annotation(&head, MIRROR_POD).is_some() {
         return verdict;
     }
     let claims = [&LMCACHE, &CACHEBLEND].map(|system| Claims::of(&head, system, settings.opt_in));
