@@ -13,52 +13,15 @@
 )]
 #![cfg(not(target_arch = "wasm32"))]
 
+mod recordings;
+
 use lmcache_api::{AnyObject, EngineRef, EngineSpec, IpcMode, Kind, connection_config, decode, ipc_mode, validate};
-use policy_kit::cluster::{Cluster, Lookup, Query};
 use policy_kit::pod::{CACHEBLEND, CacheblendArguments, LMCACHE, Part, Settings, Side, decide};
+use recordings::{Recorded, document, documents, entries, read, root};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn documents(path: &Path) -> Vec<Value> {
-    if !path.exists() {
-        return Vec::new();
-    }
-    let text = read(path);
-    let documents = yaml_serde::Deserializer::from_str(&text);
-    let values = documents.map(|document| {
-        <Value as serde::Deserialize>::deserialize(document)
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    });
-    values.filter(|value| !value.is_null()).collect()
-}
-
-fn document(path: &Path) -> Value {
-    documents(path)
-        .into_iter()
-        .next()
-        .unwrap_or_else(|| panic!("{} is empty", path.display()))
-}
-
-fn entries(folder: &str) -> Vec<PathBuf> {
-    let folder = root().join("fixtures/go-operator").join(folder);
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "no cases in {}", folder.display());
-    paths
-}
 
 /// The cases that docs/differences.md lists: every `state/kind/case` in backquotes.
 fn listed(prefix: &str) -> BTreeSet<String> {
@@ -152,25 +115,6 @@ fn custom_resources(state: &str) {
         }
     }
     compare(&format!("{state}/cr/"), differing);
-}
-
-struct Recorded {
-    objects: Vec<Value>,
-    failing: Vec<String>,
-}
-
-impl Cluster for Recorded {
-    fn get(&self, query: &Query<'_>) -> Lookup {
-        if self.failing.iter().any(|kind| kind == query.kind) {
-            return Lookup::Unavailable("read fails".to_owned());
-        }
-        let found = self.objects.iter().find(|object| {
-            object["kind"] == query.kind
-                && object["metadata"]["name"] == query.name
-                && (query.namespace.is_none() || object["metadata"]["namespace"].as_str() == query.namespace)
-        });
-        found.map_or(Lookup::NotFound, |object| Lookup::Found(object.clone()))
-    }
 }
 
 /// Removes what every Pod gets into which a payload is staged, and the Go operator does not give: resources and limits of

@@ -10,12 +10,13 @@
 )]
 #![cfg(not(target_arch = "wasm32"))]
 
-use policy_kit::cluster::{Cluster, Lookup, Query};
+mod recordings;
+
+use policy_kit::cluster::Cluster;
 use policy_kit::guard;
 use policy_kit::request::Request;
+use recordings::{Recorded, document, documents, entries};
 use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
 
 const STAMPS: [&str; 3] = [
     "lmcache.ai/lmcache-injected",
@@ -100,24 +101,23 @@ fn created(pod: &Value, namespace: &str, cluster: &dyn Cluster) -> guard::Verdic
 /// Pods that the Go operator stamped, in both of its recorded states. It stamps some that hold less than the stamp says.
 #[test]
 fn pods_of_the_go_operator() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/go-operator");
     let mut stamped = 0;
     let mut refused = Vec::new();
     for state in ["july", "newest"] {
-        for case in fs::read_dir(root.join(state).join("pod")).unwrap() {
-            let case = case.unwrap();
-            let read = |file: &str| fs::read_to_string(case.path().join(file)).ok();
-            let Some(pod) = read("expected-pod.yaml") else { continue };
-            let pod: Value = yaml_serde::from_str(&pod).unwrap();
+        for case in entries(&format!("{state}/pod")) {
+            let pod = document(&case.join("expected-pod.yaml"));
             if !is_stamped(&pod) {
                 continue;
             }
             stamped += 1;
-            let objects: Vec<Value> = read("cluster.yaml").iter().flat_map(|text| documents(text)).collect();
-            let scenario: Value = yaml_serde::from_str(&read("scenario.yaml").unwrap()).unwrap();
-            let verdict = created(&pod, scenario["namespace"].as_str().unwrap(), &Objects(objects));
+            let cluster = Recorded {
+                objects: documents(&case.join("cluster.yaml")),
+                ..Recorded::default()
+            };
+            let scenario = document(&case.join("scenario.yaml"));
+            let verdict = created(&pod, scenario["namespace"].as_str().unwrap(), &cluster);
             if let Some((message, _)) = verdict.refusal() {
-                let name = format!("{state}/{}", case.file_name().to_str().unwrap());
+                let name = format!("{state}/{}", case.file_name().unwrap().to_str().unwrap());
                 refused.push((name, message));
             }
         }
@@ -129,26 +129,4 @@ fn pods_of_the_go_operator() {
     for ((name, message), (_, lacks)) in refused.iter().zip(REFUSED) {
         assert!(message.contains(lacks), "{name}: {message}");
     }
-}
-
-/// The objects of a case.
-struct Objects(Vec<Value>);
-
-impl Cluster for Objects {
-    fn get(&self, query: &Query<'_>) -> Lookup {
-        let found = self.0.iter().find(|object| {
-            let metadata = &object["metadata"];
-            object["kind"] == query.kind
-                && metadata["name"] == query.name
-                && metadata["namespace"].as_str() == query.namespace
-        });
-        found.cloned().map_or(Lookup::NotFound, Lookup::Found)
-    }
-}
-
-fn documents(text: &str) -> Vec<Value> {
-    let documents = yaml_serde::Deserializer::from_str(text);
-    documents
-        .map(|document| <Value as serde::Deserialize>::deserialize(document).unwrap())
-        .collect()
 }
