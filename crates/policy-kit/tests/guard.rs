@@ -333,6 +333,8 @@ proptest! {
         settings["onMissingEngine"] = json!("Admit");
         let mut pod = before;
         prop_assume!(pod["metadata"]["annotations"].is_object());
+        // Without the init container that stages by hand: it would make the stamp true, not stale.
+        pod["spec"]["initContainers"] = json!([]);
         for key in ["lmcache.ai/lmcache-skip-reason", "lmcache.ai/lmcache-payload-skip-reason", "lmcache.ai/on-missing-engine"] {
             pod["metadata"]["annotations"].as_object_mut().unwrap().remove(key);
         }
