@@ -82,6 +82,78 @@ accepted() {
   faults spec.injection.payloadImage.repository
 }
 
+@test "isolated IPC: the release in the image cannot do it, and the message names the first that can" {
+  evaluate isolated-0-5-4
+  faults spec.isolatedIPC
+  refused 422 0.5.4 0.5.5
+}
+
+@test "ipcDefault: the same where the installation asks for it" {
+  evaluate isolated-by-install-default
+  faults spec.isolatedIPC
+}
+
+@test "a second tier that would be stored in plain is refused" {
+  evaluate serde-aesgcm-ignored-0-4-4
+  faults spec.l2Backend.serde.aesgcm
+  refused 422 0.4.4 0.5.3
+}
+
+@test "an image from before the command is refused at its tag" {
+  evaluate release-0-4-2-has-no-server-command
+  faults spec.image.tag
+  refused 422 0.4.3
+}
+
+@test "the field wins over the tag" {
+  look_up release-field-wins-over-tag
+  accepted
+  quiet
+}
+
+@test "raw adapters: their type and the keys that they need" {
+  evaluate adapter-valkey-too-new
+  faults spec.l2Backend.raw.type
+  evaluate adapter-fs-key-missing
+  faults spec.l2Backend.raw.config.base_path
+}
+
+@test "coordinator: an image without the command, a flag that the release lacks" {
+  evaluate coordinator-0-4-6
+  faults spec.image.tag
+  evaluate coordinator-chunk-size-0-4-7
+  faults spec.blendChunkSize
+}
+
+@test "extraArgs: what repeats a field is refused, also shortened" {
+  evaluate extra-args-repeat-by-prefix
+  faults 'spec.extraArgs[0]'
+  refused 422 spec.l1.sizeGB
+}
+
+@test "extraArgs: an unknown flag gets a warning" {
+  look_up extra-args-unknown-flag
+  accepted
+  warns --chunksize
+}
+
+@test "a password that /env would show gets a warning" {
+  look_up env-shows-password
+  accepted
+  warns /env
+}
+
+@test "a release newer than the known ones gets a warning" {
+  look_up release-newer-than-known-warns
+  accepted
+  warns 0.5.7
+}
+
+@test "an older image makes an untouched field a new fault" {
+  evaluate update-older-tag-makes-serde-impossible
+  faults spec.l2Backend.serde.aesgcm
+}
+
 @test "an update is refused for new faults only" {
   evaluate update-new-fault-beside-old
   faults spec.server.port
@@ -103,6 +175,6 @@ accepted() {
 }
 
 @test "settings: every complaint at once, by the keys as they were written" {
-  invalid '{"requirePinnedImages": "yes", "allowedrepositories": []}' \
-    'requirePinnedImages: expected true or false' 'allowedrepositories: unknown setting'
+  invalid '{"requirePinnedImages": "yes", "allowedrepositories": [], "ipcDefault": "isolated"}' \
+    'requirePinnedImages: expected true or false' 'allowedrepositories: unknown setting' 'ipcDefault: '
 }

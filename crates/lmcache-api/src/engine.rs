@@ -1,12 +1,14 @@
 //! Both kinds of engine through one trait.
 
 use crate::{
-    BlendSpec, CacheBlendEngineSpec, ConnectionSpec, Cudagraph, GpuVendor, ImageSpec, Kind, L1BackendSpec,
-    LMCacheEngineSpec, LocalObjectReference, PdSpec, PrometheusSpec, ServerSpec,
+    BlendSpec, CacheBlendEngineSpec, ConnectionSpec, CoordinatorConnectionSpec, Cudagraph, EvictionSpec, GpuVendor,
+    ImageSpec, Kind, L1BackendSpec, L2BackendSpec, LMCacheEngineSpec, LocalObjectReference, LogLevel, PdSpec,
+    PrometheusSpec, ServerSpec,
 };
+use serde_json::Value;
 
-/// What the wiring of Pods needs of an engine of either kind. Answers say what the object says; defaults are not
-/// applied, except for the vendor.
+/// What an engine of either kind asks for. Answers say what the object says; defaults are not applied, except for the
+/// vendor. An [`crate::EngineView`] answers only what concerns the Pods that use the engine, and nothing about the rest.
 pub trait EngineSpec {
     /// LMCacheEngine or CacheBlendEngine.
     fn kind(&self) -> Kind;
@@ -40,6 +42,20 @@ pub trait EngineSpec {
     fn prometheus(&self) -> Option<&PrometheusSpec>;
     /// `spec.extraArgs`, empty when unset.
     fn extra_args(&self) -> &[String];
+    /// `spec.eviction`.
+    fn eviction(&self) -> Option<&EvictionSpec>;
+    /// `spec.l2Backend`.
+    fn l2_backend(&self) -> Option<&L2BackendSpec>;
+    /// `spec.coordinator`.
+    fn coordinator(&self) -> Option<&CoordinatorConnectionSpec>;
+    /// `spec.logLevel`.
+    fn log_level(&self) -> Option<LogLevel>;
+    /// `spec.env`, empty when unset.
+    fn env(&self) -> &[Value];
+    /// `spec.volumeMounts`, empty when unset.
+    fn volume_mounts(&self) -> &[Value];
+    /// `spec.containerSecurityContext`.
+    fn container_security_context(&self) -> Option<&Value>;
 }
 
 /// An engine in its place.
@@ -98,6 +114,27 @@ macro_rules! common {
         }
         fn extra_args(&self) -> &[String] {
             self.extra_args.as_deref().unwrap_or_default()
+        }
+        fn eviction(&self) -> Option<&EvictionSpec> {
+            self.eviction.as_ref()
+        }
+        fn l2_backend(&self) -> Option<&L2BackendSpec> {
+            self.l2_backend.as_ref()
+        }
+        fn coordinator(&self) -> Option<&CoordinatorConnectionSpec> {
+            self.coordinator.as_ref()
+        }
+        fn log_level(&self) -> Option<LogLevel> {
+            self.log_level
+        }
+        fn env(&self) -> &[Value] {
+            self.env.as_deref().unwrap_or_default()
+        }
+        fn volume_mounts(&self) -> &[Value] {
+            self.volume_mounts.as_deref().unwrap_or_default()
+        }
+        fn container_security_context(&self) -> Option<&Value> {
+            self.container_security_context.as_ref()
         }
     };
 }

@@ -52,17 +52,17 @@ pub struct FieldError {
 
 impl FieldError {
     /// A value that is not allowed. `value` is written as it stands.
-    pub(crate) fn invalid(path: impl Into<String>, value: impl fmt::Display, expected: impl fmt::Display) -> Self {
+    pub fn invalid(path: impl Into<String>, value: impl fmt::Display, expected: impl fmt::Display) -> Self {
         Self::new(path, FaultKind::Invalid, format!("{value}: {expected}"))
     }
 
     /// Something that must be there.
-    pub(crate) fn required(path: impl Into<String>, expected: impl Into<String>) -> Self {
+    pub fn required(path: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::new(path, FaultKind::Required, expected.into())
     }
 
     /// A fault of any kind whose detail is complete.
-    pub(crate) fn new(path: impl Into<String>, kind: FaultKind, detail: String) -> Self {
+    pub fn new(path: impl Into<String>, kind: FaultKind, detail: String) -> Self {
         FieldError {
             path: path.into(),
             kind,
@@ -86,7 +86,7 @@ const MAX_ECHO: usize = 128;
 
 /// A value as a message shows it: numbers as Go prints them, everything else as JSON. Long values are cut; a checksum
 /// of the whole keeps the texts of different values different.
-pub(crate) fn echo(value: &Value) -> String {
+pub fn echo(value: &Value) -> String {
     match value {
         Value::Number(number) => go_json::number_text(number, go_json::Exponent::TwoDigits),
         other => shorten(go_json::to_string(other)),
@@ -94,7 +94,7 @@ pub(crate) fn echo(value: &Value) -> String {
 }
 
 /// A text in quotes, cut like [`echo`].
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     shorten(go_json::quote(text))
 }
 
@@ -118,7 +118,7 @@ fn shorten(text: String) -> String {
 }
 
 /// Appends a map key to a path: `.memory`, but `[nvidia.com/gpu]` where the key would not read as one segment.
-pub(crate) fn push_key(path: &mut String, key: &str) {
+pub fn push_key(path: &mut String, key: &str) {
     let plain = !key.is_empty()
         && key
             .bytes()

@@ -49,6 +49,13 @@ pub fn float_text(number: f64) -> String {
     go_float(number, Exponent::Shortest)
 }
 
+/// A finite float as the shortest decimal that reads back as the same number, without an exponent: `5`, `60.25`.
+pub fn decimal_text(number: f64) -> String {
+    let sign = if number < 0.0 { "-" } else { "" };
+    let (digits, power) = scientific(number);
+    format!("{sign}{}", positional(&digits, power))
+}
+
 /// How Go writes exponents: `encoding/json` drops the leading zero of `e-07`, `fmt` keeps it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exponent {

@@ -15,20 +15,21 @@
 //! Without features the crate needs serde only. Feature `crd` adds `kube::CustomResource` and the OpenAPI schema, which
 //! is made from the same field table (`schema.rs`) that [`decode`] walks.
 
+mod chunk_size;
 mod connection;
 #[cfg(feature = "crd")]
 pub mod crd;
 mod decode;
 mod defaults;
 mod engine;
-mod fault;
+pub mod fault;
 pub mod go_json;
 mod image;
 mod ipc;
 mod kind;
 pub mod names;
 mod object;
-pub mod ports;
+
 pub mod quantity;
 mod release;
 mod schema;
@@ -38,6 +39,7 @@ mod view;
 mod warnings;
 mod words;
 
+pub use chunk_size::chunk_size;
 pub use connection::{
     CACHEBLEND_CONNECTOR, CACHEBLEND_MODULE, CONNECTION_KEY, CONNECTION_KEY_DECODER, CONNECTION_KEY_PREFILLER,
     ConnectionConfig, LMCACHE_CONNECTOR, LMCACHE_MODULE, PdRole, connection_config, connection_key,

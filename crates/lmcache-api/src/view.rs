@@ -6,8 +6,8 @@ use crate::decode::typed::Typed;
 use crate::defaults::default_client_side;
 use crate::spec::ViewSpec;
 use crate::{
-    BlendSpec, ConnectionSpec, Cudagraph, EngineSpec, GpuVendor, ImageSpec, Kind, L1BackendSpec, LocalObjectReference,
-    PdSpec, PrometheusSpec, ServerSpec,
+    BlendSpec, ConnectionSpec, CoordinatorConnectionSpec, Cudagraph, EngineSpec, EvictionSpec, GpuVendor, ImageSpec,
+    Kind, L1BackendSpec, L2BackendSpec, LocalObjectReference, LogLevel, PdSpec, PrometheusSpec, ServerSpec,
 };
 
 /// An engine of either kind as Pods see it. A policy that wires Pods reads nothing else of an engine: not its tiers, not
@@ -98,6 +98,27 @@ impl EngineSpec for EngineView {
     fn extra_args(&self) -> &[String] {
         self.spec.extra_args.as_deref().unwrap_or_default()
     }
+    fn eviction(&self) -> Option<&EvictionSpec> {
+        None
+    }
+    fn l2_backend(&self) -> Option<&L2BackendSpec> {
+        None
+    }
+    fn coordinator(&self) -> Option<&CoordinatorConnectionSpec> {
+        None
+    }
+    fn log_level(&self) -> Option<LogLevel> {
+        None
+    }
+    fn env(&self) -> &[Value] {
+        &[]
+    }
+    fn volume_mounts(&self) -> &[Value] {
+        &[]
+    }
+    fn container_security_context(&self) -> Option<&Value> {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -106,7 +127,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     use super::*;
-    use crate::ports::chunk_size;
+    use crate::chunk_size;
     use crate::{EngineRef, IpcMode, connection_config, decode, ipc_mode};
     use serde_json::json;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::decode::walk;
+use crate::go_json::decimal_text;
 use crate::image::images;
 use crate::names::settings_variables;
-use crate::ports::{PortSource, listening_ports};
 use crate::quantity::Quantity;
 use crate::{AnyObject, EngineSpec, GpuVendor, ImageSpec, Kind, Release, server_release};
 
@@ -121,16 +121,6 @@ fn engine_warnings(
              different releases may not understand each other"
         ));
     }
-    for port in listening_ports(spec) {
-        let PortSource::ExtraArgs(index) = port.source else {
-            continue;
-        };
-        found.push(format!(
-            "spec.extraArgs[{index}] makes the server listen on {}, but Service, probes and connection follow {}; set \
-             the field instead",
-            port.number, port.path
-        ));
-    }
 }
 
 fn wide_node_selector(vendor: GpuVendor, selector: Option<&BTreeMap<String, String>>, found: &mut Vec<String>) {
@@ -162,8 +152,9 @@ fn small_memory_limit(spec: &dyn EngineSpec, resources: Option<&Value>, found: &
     };
     if limit.parse::<Quantity>().is_ok_and(|limit| limit.as_f64() < size * 1e9) {
         found.push(format!(
-            "spec.resourceOverrides.limits.memory {limit} is below spec.l1.sizeGB {size} (GB, 1e9 bytes each), so the \
-             server will be killed when its cache fills up"
+            "spec.resourceOverrides.limits.memory {limit} is below spec.l1.sizeGB {} (GB, 1e9 bytes each), so the \
+             server will be killed when its cache fills up",
+            decimal_text(size)
         ));
     }
 }

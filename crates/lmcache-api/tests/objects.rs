@@ -314,7 +314,6 @@ fn warned(kind: Kind, name: &str, spec: Value) -> Vec<String> {
 #[case(json!({"resourceOverrides": {"requests": {"memory": "1Gi"}}}), None)]
 #[case(json!({"server": {"chunkSize": 100}}), Some("spec.server.chunkSize 100 is no multiple of 16"))]
 #[case(json!({"server": {"chunkSize": 512}}), None)]
-#[case(json!({"extraArgs": ["--port", "6000"]}), Some("spec.extraArgs[0] makes the server listen on 6000"))]
 #[case(json!({"podLabels": {"app.kubernetes.io/name": "mine", "team": "a"}}), Some("spec.podLabels[app.kubernetes.io/name] is ignored"))]
 #[test_runner::test]
 fn warnings_of_an_engine(#[case] spec: Value, #[case] beginning: Option<&str>) {

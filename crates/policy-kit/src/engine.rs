@@ -1,6 +1,6 @@
 //! The decision about an LMCacheEngine, CacheBlendEngine or LMCacheCoordinator.
 //!
-//! The rules themselves are those of `lmcache-api`, which the controller uses too. Here is what only admission can know:
+//! The rules themselves are those of `lmcache-api` and `lmcache-server`, which the controller uses too. Here is what only admission can know:
 //! what the object was before, which other objects there are, and which images the platform allows.
 
 mod clash;
@@ -10,18 +10,32 @@ mod ratchet;
 use crate::cluster::Cluster;
 use crate::request::Request;
 use crate::settings::{Reader, not_empty};
-use lmcache_api::{FieldError, GROUP, Kind, validate, warnings};
+use lmcache_api::{FieldError, GROUP, IpcMode, Kind};
+use lmcache_server::{validate, warnings};
 use serde_json::Value;
 use std::str::FromStr;
 
 /// Settings of the policy `engine-validation`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// `allowedRepositories`: image repositories that engines may use, each a repository, a prefix that ends in `/*`, or `*`;
     /// `docker.io/` may be left out. Absent: any.
     pub allowed_repositories: Option<Vec<String>>,
     /// `requirePinnedImages`: refuse images whose tag can move (`latest`, `nightly`, none).
     pub require_pinned_images: bool,
+    /// `ipcDefault`: the IPC mode of engines that say nothing about it, which decides whether their release can do it. Must
+    /// equal the controller's and the mutating policies'.
+    pub ipc_default: IpcMode,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            allowed_repositories: None,
+            require_pinned_images: false,
+            ipc_default: IpcMode::HostIPC,
+        }
+    }
 }
 
 impl Settings {
@@ -34,6 +48,7 @@ impl Settings {
         let settings = Self {
             allowed_repositories: reader.texts("allowedRepositories", not_empty),
             require_pinned_images: reader.flag("requirePinnedImages").unwrap_or_default(),
+            ipc_default: reader.choice("ipcDefault").unwrap_or(IpcMode::HostIPC),
         };
         reader.finish(settings)
     }
@@ -86,7 +101,7 @@ pub fn decide(
         return Verdict::default();
     }
     let mut faults = all_faults(kind, object, settings);
-    let mut texts = warnings(kind, object);
+    let mut texts = warnings(kind, object, settings.ipc_default);
     match change {
         Change::Create => {
             let clash = clash::find(kind, object, namespace, cluster);
@@ -105,7 +120,7 @@ pub fn decide(
 }
 
 fn all_faults(kind: Kind, object: &Value, settings: &Settings) -> Vec<FieldError> {
-    let mut faults = validate(kind, object);
+    let mut faults = validate(kind, object, settings.ipc_default);
     faults.extend(images::faults(kind, object, settings));
     faults
 }

@@ -15,7 +15,8 @@
 
 mod recordings;
 
-use lmcache_api::{AnyObject, EngineRef, EngineSpec, IpcMode, Kind, connection_config, decode, ipc_mode, validate};
+use lmcache_api::{AnyObject, EngineRef, EngineSpec, IpcMode, Kind, connection_config, decode, ipc_mode};
+use lmcache_server::validate;
 use policy_kit::pod::{CACHEBLEND, CacheblendArguments, LMCACHE, Part, Settings, Side, decide};
 use recordings::{Recorded, document, documents, entries, read, root};
 use serde_json::{Value, json};
@@ -82,7 +83,7 @@ fn custom_resources(state: &str) {
         let name = format!("{state}/cr/{}", path.file_stem().unwrap().to_str().unwrap());
         let input = stored(case["input"].clone(), state);
         let kind = Kind::from_str(input["kind"].as_str().unwrap()).unwrap();
-        let faults = validate(kind, &input);
+        let faults = validate(kind, &input, IpcMode::HostIPC);
         let accepted = case["accepted"].as_bool().unwrap();
         if accepted != faults.is_empty() {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();

@@ -1,14 +1,11 @@
 //! Rules of both kinds of engine.
 
-use serde_json::Value;
-
 use super::{Faults, backend, images, pods, resources};
 use crate::connection::OWN_KEYS;
 use crate::fault::{echo, push_key};
-use crate::ports::listening_ports;
 use crate::{
-    CacheBlendEngineSpec, ConnectionSpec, EngineSpec, EvictionPolicy, EvictionSpec, FIRST_RELEASE_WITH_ISOLATED_IPC,
-    FaultKind, FieldError, ImageSpec, L2BackendSpec, LMCacheEngineSpec, StorePolicy, server_release,
+    CacheBlendEngineSpec, ConnectionSpec, EngineSpec, EvictionPolicy, EvictionSpec, FaultKind, FieldError, ImageSpec,
+    L2BackendSpec, LMCacheEngineSpec, StorePolicy,
 };
 
 /// The only chunk size that the CacheBlend plugin works with: four blocks of 64 tokens.
@@ -52,7 +49,6 @@ pub(super) fn check_more(spec: &LMCacheEngineSpec, faults: &mut Faults) {
     check_payload_repository(spec.payload_image(), faults);
     check_engine(spec, spec.l2_backend.as_ref(), faults);
     resources::check(spec.resource_overrides.as_ref(), faults);
-    check_isolated_ipc(spec, faults);
     pods::check_init_containers(spec.init_containers.as_deref(), faults);
     pods::check_volumes(spec.volumes.as_deref(), spec.l2_backend.as_ref(), faults);
 }
@@ -70,7 +66,6 @@ fn check_engine(spec: &dyn EngineSpec, l2: Option<&L2BackendSpec>, faults: &mut 
     images::check("spec.injection.payloadImage", spec.payload_image(), faults);
     let release = spec.server().and_then(|server| server.release.as_deref());
     images::check_release("spec.server.release", release, faults);
-    check_ports(spec, faults);
     pods::check_interval(spec.prometheus(), faults);
     backend::check_more(l2, faults);
     check_extra_config(spec.connection(), faults);
@@ -109,19 +104,6 @@ fn check_payload_repository(image: Option<&ImageSpec>, faults: &mut Faults) {
     }
 }
 
-/// Two listeners of one Pod cannot share a port. (NIXL's side channel listens in another Pod, the model server's.)
-fn check_ports(spec: &dyn EngineSpec, faults: &mut Faults) {
-    let ports = listening_ports(spec);
-    for (index, port) in ports.iter().enumerate() {
-        let earlier = ports.iter().take(index).find(|earlier| earlier.number == port.number);
-        if let Some(earlier) = earlier {
-            let value = port.number;
-            let expected = format!("is the port of {earlier} too: {port} needs one of its own");
-            faults.push(FieldError::invalid(port.path, value, expected));
-        }
-    }
-}
-
 /// Our own keys say where the server is; a user's value there would cut the connection.
 fn check_extra_config(connection: Option<&ConnectionSpec>, faults: &mut Faults) {
     let entries = connection.and_then(|connection| connection.extra_config.as_ref());
@@ -137,16 +119,5 @@ fn check_extra_config(connection: Option<&ConnectionSpec>, faults: &mut Faults) 
             echo(value)
         );
         faults.push(FieldError::new(path, FaultKind::Forbidden, detail));
-    }
-}
-
-fn check_isolated_ipc(spec: &LMCacheEngineSpec, faults: &mut Faults) {
-    let Some(release) = server_release(spec) else { return };
-    if spec.isolated_ipc == Some(true) && release < FIRST_RELEASE_WITH_ISOLATED_IPC {
-        let expected = format!(
-            "the server is LMCache {release}, the first release that can is {FIRST_RELEASE_WITH_ISOLATED_IPC}: use a \
-             newer image or leave isolatedIPC out"
-        );
-        faults.push(FieldError::invalid("spec.isolatedIPC", Value::Bool(true), expected));
     }
 }

@@ -10,7 +10,7 @@ use super::settings::CacheblendArguments;
 use super::target::named;
 use super::unchunked;
 use crate::text::quoted;
-use lmcache_api::{Cudagraph, Release};
+use lmcache_api::Cudagraph;
 use pod_edit::args::{
     ASYNC_SCHEDULING, ATTENTION_BACKEND, ATTENTION_CONFIG, BLOCK_SIZE, COMPILATION_CONFIG, CommandLine,
     ENABLE_CHUNKED_PREFILL, ENFORCE_EAGER, Flag, FlagUse, PIPELINE_PARALLEL_SIZE,
@@ -18,13 +18,6 @@ use pod_edit::args::{
 use pod_edit::env::{self, EnvState};
 use pod_edit::{Edit, Plan};
 use serde_json::Value;
-
-/// The first vLLM release with `--attention-backend`; before, an environment variable did it.
-const FIRST_WITH_ATTENTION_BACKEND: Release = Release {
-    major: 0,
-    minor: 13,
-    patch: 0,
-};
 
 /// Name of CacheBlend's attention backend.
 const BACKEND: &str = "CUSTOM";
@@ -59,10 +52,14 @@ impl Arguments<'_> {
     pub fn plan(&self, pod: &Value, warnings: &mut Vec<String>) -> Result<Planned, Skip> {
         unchunked::check(self.line, self.target, warnings)?;
         let before_connection = match self.list {
-            CacheblendArguments::Full => self.attention_backend(warnings),
+            CacheblendArguments::Full => self.known(self.attention_backend(warnings), warnings),
             CacheblendArguments::Minimal => None,
         };
-        let behind_connection = self.behind_connection(warnings);
+        let wanted = self.behind_connection(warnings);
+        let behind_connection: Vec<_> = wanted
+            .into_iter()
+            .filter_map(|edit| self.known(edit, warnings))
+            .collect();
         let all = before_connection.iter().chain(&behind_connection);
         let plan = Plan::from(all.cloned().collect::<Vec<_>>());
         plan.check(pod).map_err(|(_, error)| command::unfit(&error))?;
@@ -74,7 +71,7 @@ impl Arguments<'_> {
     }
 
     /// The backend, in the one place of the two where the user names one: vLLM refuses it in both.
-    fn attention_backend(&self, warnings: &mut Vec<String>) -> Option<Edit> {
+    fn attention_backend(&self, warnings: &mut Vec<String>) -> Edit {
         if let EnvState::Literal(backend) = env::state(self.target, ATTENTION_BACKEND_VARIABLE)
             && backend != BACKEND
         {
@@ -84,12 +81,6 @@ impl Arguments<'_> {
                 quoted(backend)
             ));
         }
-        if let Some(vllm) = self.releases.vllm.filter(|vllm| *vllm < FIRST_WITH_ATTENTION_BACKEND) {
-            warnings.push(format!(
-                "vLLM {vllm} knows no --attention-backend: left out; CacheBlend's own backend needs vLLM 0.13.0 or newer"
-            ));
-            return None;
-        }
         let config = match self.line.effective(&ATTENTION_CONFIG) {
             Some(FlagUse::Text(text)) => serde_json::from_str(&text).unwrap_or(Value::Null),
             Some(FlagUse::Dotted(config)) => config,
@@ -98,10 +89,22 @@ impl Arguments<'_> {
         match config {
             Value::Object(mut members) if members.get("backend").is_some_and(|backend| !backend.is_null()) => {
                 members.insert("backend".to_owned(), Value::from(BACKEND));
-                Some(self.set(&ATTENTION_CONFIG, &Value::Object(members).to_string()))
+                self.set(&ATTENTION_CONFIG, &Value::Object(members).to_string())
             }
-            _ => Some(self.set(&ATTENTION_BACKEND, BACKEND)),
+            _ => self.set(&ATTENTION_BACKEND, BACKEND),
         }
+    }
+
+    /// The edit, unless this vLLM does not know the flag: it would exit over it.
+    fn known(&self, edit: Edit, warnings: &mut Vec<String>) -> Option<Edit> {
+        let Some((vllm, remedy)) = self.releases.flag_remedy(word(&edit)) else {
+            return Some(edit);
+        };
+        warnings.push(format!(
+            "vLLM {vllm} knows no {}: left out, though CacheBlend needs it; {remedy}",
+            word(&edit)
+        ));
+        None
     }
 
     fn behind_connection(&self, warnings: &mut Vec<String>) -> Vec<Edit> {
@@ -189,14 +192,17 @@ fn replaced(edits: &[Edit], pod: &Value, target: &Value, warnings: &mut Vec<Stri
 /// What an edit leaves on the command line.
 fn wanted(edit: &Edit) -> String {
     match edit {
-        Edit::SetFlag { flag, value, .. } => format!("{} {value}", flag.name),
-        Edit::SetSwitch { flag, on: true, .. } => flag.name.to_owned(),
-        Edit::SetSwitch { flag, .. } => flag
-            .opposites
-            .first()
-            .map_or(flag.name, |opposite| opposite.name)
-            .to_owned(),
-        _ => String::new(),
+        Edit::SetFlag { value, .. } => format!("{} {value}", word(edit)),
+        _ => word(edit).to_owned(),
+    }
+}
+
+/// The flag of an edit as it is written.
+fn word(edit: &Edit) -> &'static str {
+    match edit {
+        Edit::SetSwitch { flag, on: false, .. } => flag.opposites.first().map_or(flag.name, |opposite| opposite.name),
+        Edit::SetFlag { flag, .. } | Edit::SetSwitch { flag, .. } => flag.name,
+        _ => "",
     }
 }
 
@@ -208,5 +214,91 @@ pub(super) fn block_size(line: &CommandLine<'_>, list: Option<CacheblendArgument
     match line.effective(&BLOCK_SIZE) {
         Some(FlagUse::Text(text)) => text.trim().parse().ok(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+    use lmcache_api::Release;
+    use serde_json::json;
+
+    /// The flags that are set in a container with every flag set otherwise, and the warnings about those that are not.
+    fn planned(vllm: &str, cudagraph: Option<Cudagraph>, args: &[&str]) -> (Vec<&'static str>, Vec<String>) {
+        let pod = json!({"spec": {"containers": [{"name": "vllm", "args": args}]}});
+        let target = &pod["spec"]["containers"][0];
+        let mut warnings = Vec::new();
+        let arguments = Arguments {
+            index: 0,
+            list: CacheblendArguments::Full,
+            releases: Releases {
+                vllm: Release::from_tag(vllm),
+                ..Releases::default()
+            },
+            cudagraph,
+            target,
+            line: &CommandLine::of(target),
+        };
+        let planned = arguments.plan(&pod, &mut warnings).expect("the line can be edited");
+        let edits = planned.before_connection.iter().chain(&planned.behind_connection);
+        warnings.retain(|warning| warning.contains("knows no"));
+        (edits.map(word).collect(), warnings)
+    }
+
+    #[test]
+    fn every_flag_that_is_set_is_in_the_list_of_those_whose_releases_were_read() {
+        let data: Value = serde_json::from_str(include_str!("../../data/clients.json")).expect("clients.json is JSON");
+        let rows = data["flags"].as_array().expect("a list");
+        let read = |flag: &str| rows.iter().any(|row| row["flag"] == flag);
+        let mut set = vec![pod_edit::args::KV_TRANSFER_CONFIG.name];
+        for cudagraph in [None, Some(Cudagraph::FullDecodeOnly), Some(Cudagraph::Piecewise)] {
+            set.extend(planned("0.33.0", cudagraph, &["--enforce-eager"]).0);
+            set.extend(
+                planned(
+                    "0.33.0",
+                    cudagraph,
+                    &["--attention-config", r#"{"backend":"FLASHINFER"}"#],
+                )
+                .0,
+            );
+        }
+        for flag in &set {
+            assert!(read(flag), "{flag} is not in tools/releases/clients.toml, flags");
+        }
+        for flag in [
+            "--no-enforce-eager",
+            "--attention-config",
+            "--compilation-config",
+            "--no-async-scheduling",
+        ] {
+            assert!(
+                set.contains(&flag),
+                "{flag} is not set by these cases any more: {set:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_flag_that_this_vllm_does_not_know_is_left_out_with_a_warning() {
+        let (set, warnings) = planned("0.12.0", None, &[]);
+        assert!(
+            !set.contains(&"--attention-backend") && set.contains(&"--block-size"),
+            "{set:?}"
+        );
+        assert_eq!(
+            warnings,
+            [
+                "vLLM 0.12.0 knows no --attention-backend: left out, though CacheBlend needs it; use vLLM 0.13.0 or newer"
+            ]
+        );
+        for known in ["0.13.0", "0.999.0", ""] {
+            let (set, warnings) = planned(known, None, &[]);
+            assert!(set.contains(&"--attention-backend") && warnings.is_empty(), "{known}");
+        }
+        // Before what was read, as in the oldest that was.
+        assert_eq!(planned("0.10.2", None, &[]).1.len(), 1);
     }
 }

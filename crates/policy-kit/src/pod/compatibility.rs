@@ -1,41 +1,24 @@
 //! Which releases work together.
 //!
-//! Read from the wheels on PyPI on 2026-11-29: lmcache 0.4.1 to 0.5.6, vLLM 0.11.0 to 0.33.0. What is not known is not
-//! guessed: without two known releases there is no verdict, and releases newer than the tables are let through.
+//! What is known stands in a [`table`] that is made from the packages on PyPI (`tools/releases`), and is asked through
+//! [`rules`]. What is not known is not guessed: without two known releases there is no verdict, and one newer than the table
+//! is let through with a warning.
+
+mod rules;
+mod table;
 
 use super::outcome::{Skip, SkipReason};
 use super::settings::{CacheblendArguments, Settings, Strictness};
 use super::system::System;
 use crate::keys::{CLIENT_RELEASE, VLLM_RELEASE};
 use crate::text::quoted;
-use lmcache_api::ports::chunk_size;
-use lmcache_api::{EngineSpec, FIRST_RELEASE_WITH_ISOLATED_IPC, IpcMode, Release, image_parts, server_release};
+use lmcache_api::chunk_size;
+use lmcache_api::{EngineSpec, IpcMode, Release, image_parts, server_release};
 use pod_edit::args::CommandLine;
 use pod_edit::metadata;
+use rules::{Clients, Fit};
 use serde_json::Value;
-
-const fn release(major: u32, minor: u32, patch: u32) -> Release {
-    Release { major, minor, patch }
-}
-
-/// Newest releases that were read.
-const NEWEST_LMCACHE: Release = release(0, 5, 6);
-const NEWEST_VLLM: Release = release(0, 33, 0);
-
-/// First release of each group whose client and server understand each other: the numbers of the requests changed at
-/// each of them, and nothing negotiates a version.
-const WIRE_GROUPS: [Release; 10] = [
-    release(0, 4, 1),
-    release(0, 4, 2),
-    release(0, 4, 3),
-    release(0, 4, 4),
-    release(0, 4, 5),
-    release(0, 4, 6),
-    release(0, 4, 7),
-    release(0, 5, 0),
-    release(0, 5, 3),
-    release(0, 5, 5),
-];
+use table::{FIRST_WITH_ISOLATED_IPC, LMCACHE, NEWEST_VLLM, WIRE_GROUPS};
 
 /// The releases at work in one Pod, as far as they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +29,12 @@ pub(super) struct Releases {
 }
 
 impl Releases {
+    /// What to do for a flag, as it is written, that the Pod's vLLM does not know.
+    pub fn flag_remedy(&self, name: &str) -> Option<(Release, String)> {
+        let vllm = self.vllm?;
+        rules::flag_remedy(vllm, name).map(|remedy| (vllm, remedy))
+    }
+
     /// Reads releases from annotations of the Pod, which win, and from image tags.
     pub fn read(
         pod: &Value,
@@ -97,8 +86,8 @@ enum Verdict {
 }
 
 /// A client that cannot work where it is.
-fn incompatible(problem: String, remedy: &str) -> Verdict {
-    Verdict::Bad(SkipReason::EngineImageIncompatible, problem, remedy.to_owned())
+fn incompatible(problem: String, remedy: String) -> Verdict {
+    Verdict::Bad(SkipReason::EngineImageIncompatible, problem, remedy)
 }
 
 /// A client and a server that are to work together.
@@ -117,6 +106,7 @@ impl Pair<'_> {
             return Ok(());
         }
         for verdict in [
+            newer(&self.releases),
             connector(&self.releases),
             isolation(&self.releases, self.ipc_mode),
             skew(
@@ -166,57 +156,62 @@ pub(super) fn check_blocks(
     verdict.settle(settings.compatibility, warnings)
 }
 
-/// Does the connector load in this vLLM, and is it LMCache's own?
-fn connector(releases: &Releases) -> Verdict {
-    let Some(vllm) = releases.vllm else {
-        return Verdict::Fine;
-    };
-    if vllm < release(0, 11, 0) || vllm > NEWEST_VLLM {
-        return Verdict::Fine;
-    }
-    if vllm < release(0, 17, 0) {
-        return incompatible(
-            format!("no LMCache release works with vLLM {vllm}"),
-            "use vLLM 0.22.0 or newer",
-        );
-    }
-    let client = releases.client;
-    if vllm < release(0, 20, 0) {
-        return match client {
-            Some(client) if client >= release(0, 5, 0) => incompatible(
-                format!("vLLM {vllm} runs its own connector, which cannot use LMCache {client}"),
-                "use vLLM 0.22.0 or newer",
-            ),
-            Some(client) if client <= release(0, 4, 1) && vllm >= release(0, 18, 0) => incompatible(
-                format!("vLLM {vllm} runs its own connector, which cannot use LMCache {client}"),
-                "use LMCache 0.4.2 to 0.4.7",
-            ),
-            _ => Verdict::Doubt(format!(
-                "vLLM {vllm} runs its own LMCacheMPConnector whatever is injected: only LMCache 0.4.2 to 0.4.7 works, with host and port alone"
-            )),
-        };
-    }
-    let Some(client) = client.filter(|client| *client <= NEWEST_LMCACHE) else {
-        return Verdict::Fine;
-    };
-    if client < release(0, 4, 5) {
-        return incompatible(
-            format!("LMCache {client} has no connector for vLLM {vllm}"),
-            "use LMCache 0.4.5 or newer",
-        );
-    }
-    if vllm < release(0, 22, 0) && client >= release(0, 4, 7) {
-        return incompatible(
-            format!("LMCache {client} does not load in vLLM {vllm}"),
-            "use vLLM 0.22.0 or newer",
-        );
-    }
-    if vllm >= release(0, 29, 0) && client < release(0, 5, 5) {
-        return Verdict::Doubt(format!(
-            "LMCache {client} cannot read the KV layout of vLLM {vllm}; use LMCache 0.5.5 or newer"
-        ));
+/// The newest client that was read.
+fn newest_lmcache() -> Release {
+    let [.., newest] = LMCACHE;
+    newest
+}
+
+/// Is one of the releases newer than what was compared? Then nobody knows.
+fn newer(releases: &Releases) -> Verdict {
+    for (name, release, newest) in [
+        ("vLLM", releases.vllm, NEWEST_VLLM),
+        ("LMCache", releases.client, newest_lmcache()),
+    ] {
+        if let Some(release) = release.filter(|release| *release > newest) {
+            return Verdict::Doubt(format!(
+                "{name} {release} is newer than {newest}, the newest that is known here: whether the connector works is not checked"
+            ));
+        }
     }
     Verdict::Fine
+}
+
+/// Does the connector load in this vLLM, and is it LMCache's own?
+fn connector(releases: &Releases) -> Verdict {
+    let Some((vllm, clients)) = releases.vllm.and_then(|vllm| Some((vllm, Clients::of(vllm)?))) else {
+        return Verdict::Fine;
+    };
+    if !clients.any_works() {
+        return incompatible(
+            format!("no LMCache release works with vLLM {vllm}"),
+            rules::use_vllm_for(newest_lmcache()),
+        );
+    }
+    let own = clients.with(Fit::OwnConnector);
+    let client = releases.client.filter(|client| *client <= newest_lmcache());
+    let fit = client.and_then(|client| clients.fit(client));
+    match (client, fit, own) {
+        (None, _, Some(own)) | (_, Some(Fit::OwnConnector), Some(own)) => Verdict::Doubt(format!(
+            "vLLM {vllm} runs its own LMCacheMPConnector whatever is injected: only LMCache {own} works, with host and port alone"
+        )),
+        (Some(client), Some(Fit::NoLayoutHint), _) => Verdict::Doubt(format!(
+            "LMCache {client} cannot read the KV layout of vLLM {vllm}; {}",
+            clients.remedy(vllm, client)
+        )),
+        (Some(client), Some(fit), _) => {
+            let problem = match fit {
+                Fit::OwnConnectorFails => {
+                    format!("vLLM {vllm} runs its own connector, which cannot use LMCache {client}")
+                }
+                Fit::NoModule => format!("LMCache {client} has no connector for vLLM {vllm}"),
+                Fit::DoesNotLoad => format!("LMCache {client} does not load in vLLM {vllm}"),
+                Fit::Loads | Fit::NoLayoutHint | Fit::OwnConnector => return Verdict::Fine,
+            };
+            incompatible(problem, clients.remedy(vllm, client))
+        }
+        _ => Verdict::Fine,
+    }
 }
 
 /// Can the client do without shared host memory?
@@ -224,17 +219,18 @@ fn isolation(releases: &Releases, ipc_mode: IpcMode) -> Verdict {
     if ipc_mode != IpcMode::Isolated {
         return Verdict::Fine;
     }
-    let own_connector = |vllm: Release| vllm >= release(0, 17, 0) && vllm < release(0, 20, 0);
-    match releases {
-        Releases { vllm: Some(vllm), .. } if own_connector(*vllm) => incompatible(
+    let own_connector =
+        |vllm: &Release| Clients::of(*vllm).is_some_and(|clients| clients.with(Fit::OwnConnector).is_some());
+    if let Some(vllm) = releases.vllm.filter(own_connector) {
+        return incompatible(
             format!("the engine runs with isolated IPC, which the connector of vLLM {vllm} cannot"),
-            "use vLLM 0.22.0 or newer",
-        ),
-        Releases {
-            client: Some(client), ..
-        } if *client < FIRST_RELEASE_WITH_ISOLATED_IPC => incompatible(
+            rules::use_vllm_for(FIRST_WITH_ISOLATED_IPC),
+        );
+    }
+    match releases.client {
+        Some(client) if client < FIRST_WITH_ISOLATED_IPC => incompatible(
             format!("the engine runs with isolated IPC, which LMCache {client} cannot"),
-            "use LMCache 0.5.5 or newer",
+            format!("use LMCache {FIRST_WITH_ISOLATED_IPC} or newer"),
         ),
         _ => Verdict::Fine,
     }
@@ -244,22 +240,17 @@ fn isolation(releases: &Releases, ipc_mode: IpcMode) -> Verdict {
 fn skew(releases: &Releases, staged: bool) -> Verdict {
     let group = |release: Release| WIRE_GROUPS.iter().rposition(|first| release >= *first);
     match (releases.client, releases.server) {
-        (Some(client), Some(server))
-            if client <= NEWEST_LMCACHE && server <= NEWEST_LMCACHE && group(client) != group(server) =>
-        {
-            Verdict::Bad(
-                SkipReason::ClientServerSkew,
-                format!(
-                    "LMCache client {client} does not understand server {server} (the engine would hang or the server lose its cache)"
-                ),
-                "use one release for both".to_owned(),
-            )
-        }
-        (Some(client), Some(server)) if staged && client != server && client.max(server) <= NEWEST_LMCACHE => {
-            Verdict::Doubt(format!(
-                "the payload is LMCache {client}, the engine {server}: they understand each other, but one release for both is safer"
-            ))
-        }
+        (Some(client), Some(server)) if client.max(server) > newest_lmcache() => Verdict::Fine,
+        (Some(client), Some(server)) if group(client) != group(server) => Verdict::Bad(
+            SkipReason::ClientServerSkew,
+            format!(
+                "LMCache client {client} does not understand server {server} (the engine would hang or the server lose its cache)"
+            ),
+            "use one release for both".to_owned(),
+        ),
+        (Some(client), Some(server)) if staged && client != server => Verdict::Doubt(format!(
+            "the payload is LMCache {client}, the engine {server}: they understand each other, but one release for both is safer"
+        )),
         _ => Verdict::Fine,
     }
 }
@@ -288,5 +279,4 @@ fn tag_release(image: &str, repository: &str) -> Option<Release> {
 }
 
 #[cfg(test)]
-#[path = "compatibility_tests.rs"]
 mod tests;

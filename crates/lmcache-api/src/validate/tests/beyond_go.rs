@@ -1,4 +1,4 @@
-//! What the Go operator does not check: ports, resources, intervals, URLs, names.
+//! What the Go operator does not check: resources, intervals, URLs, names.
 
 use super::test_runner;
 use super::{faults, object, validate};
@@ -6,44 +6,6 @@ use crate::FaultKind::{self, Invalid, Required, TypeInvalid};
 use crate::Kind;
 use rstest::rstest;
 use serde_json::{Value, json};
-
-#[rstest]
-// The default Prometheus port, the default HTTP port.
-#[case(json!({"server": {"port": 9090}}), &["spec.prometheus.port"])]
-#[case(json!({"server": {"port": 8080}}), &["spec.server.httpPort"])]
-#[case(json!({"server": {"port": 9090, "httpPort": 9090}}), &["spec.server.httpPort", "spec.prometheus.port"])]
-#[case(json!({"server": {"httpPort": 9090}}), &["spec.prometheus.port"])]
-#[case(json!({"server": {"port": 9090}, "prometheus": {"enabled": false}}), &[])]
-#[case(json!({"server": {"port": 9090}, "image": {"tag": "v0.4.4"}}), &["spec.prometheus.port"])]
-#[case(json!({"server": {"port": 9090}, "image": {"tag": "v0.4.5"}}), &[])]
-#[case(json!({"server": {"port": 9090, "release": "0.5.0"}}), &[])]
-#[case(json!({"server": {"port": 9090}, "extraArgs": ["--disable-metrics"]}), &[])]
-// What extraArgs say is in effect, and the last one wins.
-#[case(json!({"extraArgs": ["--port", "8080"]}), &["spec.server.httpPort"])]
-#[case(json!({"extraArgs": ["--port=8080"]}), &["spec.server.httpPort"])]
-#[case(json!({"extraArgs": ["--port=8080", "--port", "6000"]}), &[])]
-#[case(json!({"extraArgs": ["--http-port=5555"]}), &["spec.server.httpPort"])]
-#[case(json!({"extraArgs": ["--prometheus-port", "5555"]}), &["spec.prometheus.port"])]
-#[case(json!({"server": {"port": 8080}, "extraArgs": ["--http-port", "6000"]}), &[])]
-#[case(json!({"extraArgs": ["--port"]}), &[])]
-#[case(json!({"extraArgs": ["--port", "x", "--ports", "8080", "--port-x=8080"]}), &[])]
-#[case::nixl_listens_in_another_pod(json!({"pd": {"nixlSideChannelPort": 8080}, "server": {"port": 5558}}), &[])]
-#[test_runner::test]
-fn colliding_ports(#[case] spec: Value, #[case] paths: &[&str]) {
-    let expected: Vec<_> = paths.iter().map(|path| ((*path).to_owned(), Invalid)).collect();
-    assert_eq!(faults(Kind::LMCacheEngine, spec), expected);
-}
-
-#[test_runner::test]
-fn a_collision_names_both_ports_and_where_they_come_from() {
-    let spec = json!({"extraArgs": ["-v", "--port", "8080"]});
-    let found = validate(Kind::LMCacheEngine, &object(Kind::LMCacheEngine, spec));
-    assert_eq!(
-        found[0].to_string(),
-        "spec.server.httpPort: Invalid value: 8080: is the port of spec.server.port (set by spec.extraArgs[1]) too: \
-         spec.server.httpPort (the default) needs one of its own"
-    );
-}
 
 #[rstest]
 #[case(json!({"limits": {"memory": "64GB"}}), "limits.memory", Invalid)]
