@@ -1,4 +1,5 @@
-# `make` or `make help` lists the targets. Rust alone is needed, but for `test-wasm` (Node) and `e2e-kwctl` (kwctl, bats, jq).
+# `make` or `make help` lists the targets. Rust alone is needed, but for `test-wasm` (Node), `e2e-kwctl` (kwctl, bats, jq), and
+# the tables and servers of the LMCache releases: `releases`, `tables`, `test-tables`, `test-flags`, `test-server` (Python 3.11).
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -13,7 +14,8 @@ HOST := $(TARGET)/debug/policy-host
 WASM_ENV := RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=deps --remap-path-prefix=$(CURDIR)=."
 export POLICIES_DIR := $(abspath $(POLICY_DIR))
 # What `make generate` writes.
-GENERATED := artifacthub docs/what-happens-to-my-pod.md
+GENERATED := artifacthub docs/what-happens-to-my-pod.md crates/lmcache-server/src/table/data.rs \
+	crates/policy-kit/src/pod/compatibility/table.rs
 # Seconds that `make fuzz` takes, for all policies together.
 export FUZZ_SECONDS ?= 60
 # Largest policy that `make build` lets pass, in bytes.
@@ -48,7 +50,7 @@ demo: build ## Run the policies against real-looking requests, show verdicts, re
 	@$(HOST) demo --policy-dir $(POLICY_DIR) fixtures/demo
 
 .PHONY: test
-test: build test-wasm ## Run all tests: pure functions, the compiled policies in the embedded host, generated files
+test: build test-wasm test-tables ## Run all tests: pure functions, the compiled policies in the embedded host, generated files
 	cargo test --locked --workspace
 	cargo test --locked -p lmcache-api --features crd
 
@@ -56,13 +58,25 @@ test: build test-wasm ## Run all tests: pure functions, the compiled policies in
 test-wasm: ## Run the pure crates' tests compiled to wasm in Node (skipped where Node is missing)
 	@tools/test-wasm
 
+.PHONY: test-tables
+test-tables: ## Test the tool that reads the releases (skipped where Python 3.11 is missing)
+	@tools/python-or-skip test-tables -m unittest discover --start-directory tools/releases/tests --top-level-directory tools
+
+.PHONY: test-flags
+test-flags: ## Give every rendered command line to the argument parsers of the released servers (PyPI, Python 3.11)
+	cargo run --locked --quiet -p server-flags
+
+.PHONY: test-server
+test-server: ## Start rendered containers as processes of the released servers (PyPI, Python 3.11, redis-server; 6 GB, once)
+	cargo run --locked --quiet -p server-processes
+
 .PHONY: lint
 lint: setup ## Check formatting and clippy, natively and for wasm
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p lmcache-api --features crd --all-targets -- -D warnings
 	cargo clippy --locked --target $(WASM_TARGET) $(addprefix -p ,$(POLICIES)) -- -D warnings
-	@for crate in lmcache-api pod-edit policy-kit $(POLICIES); do \
+	@for crate in lmcache-api lmcache-server pod-edit policy-kit $(POLICIES); do \
 		echo "cargo check -p $$crate (alone)"; cargo check --locked --quiet -p $$crate; done
 
 .PHONY: deny
@@ -70,8 +84,17 @@ deny: ## Check licences, sources and banned crates (installs cargo-deny where it
 	@command -v cargo-deny >/dev/null || cargo install --locked --quiet cargo-deny
 	cargo deny --locked check bans licenses sources
 
+.PHONY: releases
+releases: ## Read the releases of LMCache and vLLM from PyPI and write the tables anew (Python 3.11)
+	python3 tools/releases read
+	python3 tools/releases write
+
+.PHONY: tables
+tables: ## Write the tables of the releases from what was read (skipped where Python 3.11 is missing)
+	@tools/python-or-skip tables tools/releases write
+
 .PHONY: generate
-generate: build ## Write the generated files: Artifact Hub packages, the page of worked cases
+generate: build tables ## Write the generated files: Artifact Hub packages, the page of worked cases, the tables of the releases
 	@for policy in $(POLICIES); do \
 		mkdir -p artifacthub/$$policy; \
 		$(HOST) scaffold artifacthub -m metadata/$$policy/metadata.yml -q metadata/$$policy/questions-ui.yml \

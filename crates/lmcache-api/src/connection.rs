@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::{BlendSpec, EngineRef, EngineSpec, IpcMode, Kind, NixlLoadFailurePolicy, PdSpec, go_json};
+use crate::{BlendSpec, EngineRef, IpcMode, Kind, NixlLoadFailurePolicy, PdSpec, go_json};
 
 /// Key of the plain connection in the ConfigMap.
 pub const CONNECTION_KEY: &str = "kv-transfer-config.json";
@@ -35,9 +35,6 @@ pub(crate) const OWN_KEYS: [&str; 6] = [
     "lmcache.mp.isolated_ipc",
     "lmcache.mp.port",
 ];
-
-/// Port of a server that names none.
-pub(crate) const DEFAULT_SERVER_PORT: i32 = 5555;
 
 /// The part of a vLLM Pod in prefill/decode disaggregation, from its annotation `lmcache.ai/pd-role`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,7 +147,7 @@ fn extra_config(engine: &EngineRef<'_>, ipc_mode: IpcMode, cluster_domain: &str)
         "lmcache.mp.host".to_owned(),
         json!(format!("tcp://{name}.{namespace}.svc.{domain}")),
     );
-    config.insert("lmcache.mp.port".to_owned(), json!(server_port(*spec).to_string()));
+    config.insert("lmcache.mp.port".to_owned(), json!(spec.server_port().to_string()));
     if spec.kind() == Kind::CacheBlendEngine {
         let unset = BlendSpec::default();
         let blend = spec.blend().unwrap_or(&unset);
@@ -163,12 +160,6 @@ fn extra_config(engine: &EngineRef<'_>, ipc_mode: IpcMode, cluster_domain: &str)
         config.insert("lmcache.mp.isolated_ipc".to_owned(), json!(true));
     }
     config
-}
-
-fn server_port(spec: &dyn EngineSpec) -> i32 {
-    spec.server()
-        .and_then(|server| server.port)
-        .unwrap_or(DEFAULT_SERVER_PORT)
 }
 
 /// NIXL for the transfer between Pods, then our connector for the cache.

@@ -56,6 +56,23 @@ pub trait EngineSpec {
     fn volume_mounts(&self) -> &[Value];
     /// `spec.containerSecurityContext`.
     fn container_security_context(&self) -> Option<&Value>;
+
+    /// TCP port of the message queue that clients connect to: `spec.server.port`, 5555 when unset.
+    fn server_port(&self) -> i32 {
+        self.server().and_then(|server| server.port).unwrap_or(5555)
+    }
+    /// TCP port of the HTTP API: `spec.server.httpPort`, 8080 when unset.
+    fn http_port(&self) -> i32 {
+        self.server().and_then(|server| server.http_port).unwrap_or(8080)
+    }
+    /// TCP port of metrics: `spec.prometheus.port`, 9090 when unset. Servers from 0.4.5 on do not listen there.
+    fn prometheus_port(&self) -> i32 {
+        self.prometheus().and_then(|prometheus| prometheus.port).unwrap_or(9090)
+    }
+    /// Whether metrics are exported: `spec.prometheus.enabled`, true when unset.
+    fn exports_metrics(&self) -> bool {
+        self.prometheus().and_then(|prometheus| prometheus.enabled) != Some(false)
+    }
 }
 
 /// An engine in its place.

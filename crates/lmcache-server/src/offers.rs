@@ -59,23 +59,19 @@ pub struct Offers {
 impl Offers {
     /// What the servers of an engine offer.
     pub fn of_engine(spec: &dyn EngineSpec) -> Self {
-        let server = spec.server();
-        let prometheus = spec.prometheus();
         let position = Running::of_engine(spec).position;
-        let http_port = server.and_then(|server| server.http_port).unwrap_or(8080);
-        let enabled = prometheus.and_then(|prometheus| prometheus.enabled) != Some(false);
         Offers {
-            server_port: server.and_then(|server| server.port).unwrap_or(5555),
-            http_port,
+            server_port: spec.server_port(),
+            http_port: spec.http_port(),
             health_path: path(&HEALTH_PATH, position),
             status_path: path(&STATUS_PATH, position),
             config_path: word_at(&CONFIG_PATH, position),
             version_path: word_at(&VERSION_PATH, position),
-            metrics: enabled.then(|| Metrics {
+            metrics: spec.exports_metrics().then(|| Metrics {
                 port: if HTTP_METRICS.holds(position) {
-                    http_port
+                    spec.http_port()
                 } else {
-                    prometheus.and_then(|prometheus| prometheus.port).unwrap_or(9090)
+                    spec.prometheus_port()
                 },
                 path: path(&METRICS_PATH, position),
             }),

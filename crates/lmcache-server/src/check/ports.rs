@@ -10,26 +10,29 @@ use crate::table::PROMETHEUS_PORT;
 pub(super) fn check(spec: &dyn EngineSpec, running: &Running, faults: &mut Vec<FieldError>) {
     let server = spec.server();
     let prometheus = spec.prometheus();
-    let exports = prometheus.and_then(|prometheus| prometheus.enabled) != Some(false);
-    let listens = PROMETHEUS_PORT.holds(running.position);
+    let listens = spec.exports_metrics() && PROMETHEUS_PORT.holds(running.position);
     let ports = [
-        (true, "spec.server.port", server.and_then(|server| server.port), 5555),
+        (
+            true,
+            "spec.server.port",
+            spec.server_port(),
+            server.and_then(|server| server.port),
+        ),
         (
             true,
             "spec.server.httpPort",
+            spec.http_port(),
             server.and_then(|server| server.http_port),
-            8080,
         ),
         (
-            exports && listens,
+            listens,
             "spec.prometheus.port",
+            spec.prometheus_port(),
             prometheus.and_then(|prometheus| prometheus.port),
-            9090,
         ),
     ];
     let mut earlier: Vec<(&str, i32, &str)> = Vec::new();
-    for (_, path, field, default) in ports.into_iter().filter(|port| port.0) {
-        let number = field.unwrap_or(default);
+    for (_, path, number, field) in ports.into_iter().filter(|port| port.0) {
         let origin = if field.is_some() { "" } else { " (the default)" };
         if let Some((other, _, other_origin)) = earlier.iter().find(|other| other.1 == number) {
             let expected = format!("is the port of {other}{other_origin} too: {path}{origin} needs one of its own");

@@ -21,8 +21,6 @@ pub(crate) fn server(
     coordinator_url: Option<&str>,
 ) -> Vec<Argument> {
     let server = spec.server();
-    let port = server.and_then(|server| server.port).unwrap_or(5555);
-    let http_port = server.and_then(|server| server.http_port).unwrap_or(8080);
     let size = spec.l1().and_then(|l1| l1.size_gb).unwrap_or_default();
     let chunk_size = server.and_then(|server| server.chunk_size).unwrap_or(256);
     let workers = server.and_then(|server| server.max_workers).unwrap_or(1);
@@ -36,10 +34,10 @@ pub(crate) fn server(
     let mut arguments = vec![
         // The default is localhost, where no client would reach it.
         Argument::new("--host", "0.0.0.0", "spec.server"),
-        Argument::new("--port", port, "spec.server.port"),
+        Argument::new("--port", spec.server_port(), "spec.server.port"),
         // The default became 127.0.0.1 in 0.5.6, where nothing would scrape it. Every release knows the flag.
         Argument::new("--http-host", "0.0.0.0", "spec.server"),
-        Argument::new("--http-port", http_port, "spec.server.httpPort"),
+        Argument::new("--http-port", spec.http_port(), "spec.server.httpPort"),
         Argument::new("--l1-size-gb", with_decimals(size, 1), "spec.l1.sizeGB"),
         Argument::new("--chunk-size", chunk_size, "spec.server.chunkSize"),
         Argument::new("--max-workers", workers, "spec.server.maxWorkers"),
@@ -81,13 +79,11 @@ pub(crate) fn server(
 }
 
 fn metrics(spec: &dyn EngineSpec, position: usize) -> Argument {
-    let prometheus = spec.prometheus();
-    if prometheus.and_then(|prometheus| prometheus.enabled) == Some(false) {
+    if !spec.exports_metrics() {
         let flag = spelling(&SERVER, position, ["--disable-metrics", "--disable-prometheus"]);
         return Argument::switch(flag, "spec.prometheus.enabled");
     }
-    let port = prometheus.and_then(|prometheus| prometheus.port).unwrap_or(9090);
-    Argument::new("--prometheus-port", port, "spec.prometheus.port")
+    Argument::new("--prometheus-port", spec.prometheus_port(), "spec.prometheus.port")
 }
 
 fn second_tier(spec: &dyn EngineSpec, arguments: &mut Vec<Argument>) {
