@@ -1,5 +1,6 @@
 //! `flags`: the table of LMCache's releases, for people and for programs.
 
+mod adapters;
 mod columns;
 mod gaps;
 mod offers;

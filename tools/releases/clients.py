@@ -67,9 +67,8 @@ class Pairs:
         """The connector that we inject."""
         failure = self._failure(self.seen.module, vllm, lmcache)
         if failure is not None:
-            # Its module is not in the wheel at all, or something that it needs is missing in vLLM.
-            absent = str(failure) == f"needs module {self.seen.module}"
-            return "no-module" if absent else "does-not-load", str(failure)
+            there = self._package(self.lmcache, lmcache).has(self.seen.module)
+            return "does-not-load" if there else "no-module", str(failure)
         for asks in self.seen.asks:
             lacking = asks.lacking(self._package(self.lmcache, lmcache), self._package(self.vllm, vllm))
             if lacking is not None:
@@ -131,32 +130,32 @@ def keys(package: Package, module: str) -> set[str]:
     return found
 
 
-def wire_groups(lmcache: dict[str, Package], not_sent: tuple[str, ...]) -> list[Row]:
+def wire_groups(lmcache: dict[str, Package], seen: Seen) -> list[Row]:
     """Runs of releases whose client and server understand each other, with what changed since the run before."""
     releases = list(lmcache)
-    groups: list[Row] = []
+    changes: list[list[str]] = []
     older: dict[str, Request] = {}
-    first = 0
-    for position, (name, package) in enumerate(lmcache.items()):
+    for name, package in lmcache.items():
         try:
             known = requests(package)
         except Unreadable as error:
             raise ReadError(f"LMCache {name}: {error}; extend clients_wire.py") from error
-        changed = differences(older, known, not_sent)
-        if not groups or changed:
-            if groups:
-                groups[-1]["lmcache"] = to_range((first, position - 1), releases)
-            first = position
-            groups.append({"lmcache": to_range((position, len(releases) - 1), releases), "changed": changed})
+        changes.append(differences(older, known, seen.not_sent))
         older = known
-    return groups
+    starts = [at for at, name in enumerate(releases) if at == 0 or (changes[at] and name not in seen.understood)]
+    ends = [*(start - 1 for start in starts[1:]), len(releases) - 1]
+    return [
+        {"lmcache": to_range((first, last), releases), "changed": changes[first]} for first, last in zip(starts, ends)
+    ]
 
 
 def first_of(word: str, per_release: Sequence[set[str]], releases: Sequence[str], what: str) -> str:
     """The first release that knows a word, which must not be forgotten later."""
     spans = spans_of(word, per_release)
     if len(spans) != 1 or spans[0][1] != len(releases) - 1:
-        raise ReadError(f"{what} {word} is known in {[to_range(span, releases) for span in spans]}; expected: from one release on")
+        raise ReadError(
+            f"{what} {word} is known in {[to_range(span, releases) for span in spans]}; expected: from one release on"
+        )
     return releases[spans[0][0]]
 
 
@@ -187,10 +186,12 @@ def collect(today: str, progress: Progress) -> Row:
             for (own, wins), span in runs([(own is not None, wins) for own, wins in zip(pairs.own, pairs.wins)])
         ],
         "pairs": pairs.rows(progress),
-        "wire": wire_groups(lmcache, seen.not_sent),
+        "wire": wire_groups(lmcache, seen),
         "keys": [{"key": key, "first": first_of(key, known_keys, clients, "key")} for key in seen.keys],
         "flags": [
-            {"flag": flag, "vllm": to_range(span, releases)} for flag in seen.flags for span in spans_of(flag, known_flags)
+            {"flag": flag, "vllm": to_range(span, releases)}
+            for flag in seen.flags
+            for span in spans_of(flag, known_flags)
         ],
     }
 

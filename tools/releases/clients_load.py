@@ -248,7 +248,9 @@ class Loader:
             try:
                 self._run(branch, names, module)
             except ImportFails as failure:
-                raise Undecided(f"{module}, line {statement.lineno}: {failure} if {ast.unparse(statement.test)}") from None
+                raise Undecided(
+                    f"{module}, line {statement.lineno}: {failure} if {ast.unparse(statement.test)}"
+                ) from None
             except _Reraise:
                 raise Undecided(f"{module}, line {statement.lineno}: raises if {ast.unparse(statement.test)}") from None
 

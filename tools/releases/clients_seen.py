@@ -14,7 +14,16 @@ from .spans import Span, from_range
 from .wheels import ReadError
 
 PATH = Path(__file__).with_name("clients.toml")
-MEMBERS = {"module": str, "class": str, "keys": list, "flags": list, "not_sent": list, "own_connector": list, "asks": list}
+MEMBERS = {
+    "module": str,
+    "class": str,
+    "keys": list,
+    "flags": list,
+    "not_sent": list,
+    "own_connector": list,
+    "asks": list,
+}
+UNDERSTOOD = {"lmcache", "why"}
 OWN_CONNECTOR = {"vllm", "lmcache", "fits", "why"}
 ASKS = {"fit", "module", "function", "ways"}
 
@@ -60,13 +69,20 @@ class Seen:
         for name, kind in MEMBERS.items():
             if not isinstance(content.get(name), kind):
                 raise ReadError(f"clients.toml: {name}: expected a {kind.__name__}, found {content.get(name)!r}")
-        if unknown := content.keys() - MEMBERS.keys():
-            raise ReadError(f"clients.toml: {', '.join(sorted(unknown))}: expected only {', '.join(MEMBERS)}")
+        known = [*MEMBERS, "understood"]
+        if unknown := content.keys() - set(known):
+            raise ReadError(f"clients.toml: {', '.join(sorted(unknown))}: expected only {', '.join(known)}")
         self.module: str = content["module"]
         self.connector: str = content["class"]
         self.keys: list[str] = content["keys"]
         self.flags: list[str] = content["flags"]
         self.not_sent: tuple[str, ...] = tuple(content["not_sent"])
+        entries = [_checked(entry, UNDERSTOOD, "understood") for entry in content.get("understood", [])]
+        self.understood: dict[str, str] = {entry["lmcache"]: entry["why"] for entry in entries}
+        if unknown := self.understood.keys() - set(lmcache):
+            raise ReadError(
+                f"clients.toml: understood: {', '.join(sorted(unknown))}: expected one of {', '.join(lmcache)}"
+            )
         self.asks = [Asks(**_checked(entry, ASKS, "asks")) for entry in content["asks"]]
         self.own = []
         for entry in content["own_connector"]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from typing import TypeVar
 
 from .clients_load import Package
 from .wheels import ReadError
@@ -11,12 +13,17 @@ FACTORY = "vllm.distributed.kv_transfer.kv_connector.factory"
 OWN_CONNECTORS = "vllm.distributed.kv_transfer.kv_connector.v1"
 ARGUMENTS = "vllm.engine.arg_utils"
 
+Node = TypeVar("Node", bound=ast.AST)
+
 
 def own_connector(package: Package, name: str) -> str | None:
     """The module with vLLM's own connector of this name, where it has one."""
     for call in _nodes(package, FACTORY, ast.Call):
         match call:
-            case ast.Call(func=ast.Attribute(attr="register_connector"), args=[ast.Constant(value=known), ast.Constant(value=module), *_]):
+            case ast.Call(
+                func=ast.Attribute(attr="register_connector"),
+                args=[ast.Constant(value=known), ast.Constant(value=module), *_],
+            ):
                 if known == name:
                     return str(module)
     return None
@@ -44,13 +51,17 @@ def flags(package: Package) -> set[str]:
     for node in _nodes(package, ARGUMENTS, ast.Assign):
         # scheduler_kwargs = get_kwargs(SchedulerConfig)
         match node:
-            case ast.Assign(targets=[ast.Name(id=kwargs)], value=ast.Call(func=ast.Name(id="get_kwargs"), args=[ast.Name(id=config)])):
+            case ast.Assign(
+                targets=[ast.Name(id=kwargs)],
+                value=ast.Call(func=ast.Name(id="get_kwargs"), args=[ast.Name(id=config)]),
+            ):
                 kinds[kwargs] = config
-    known = set()
+    known: set[str] = set()
     for call in _nodes(package, ARGUMENTS, ast.Call):
         if not (isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"):
             continue
-        names = [word.value for word in call.args if isinstance(word, ast.Constant) and str(word.value).startswith("--")]
+        words = [word.value for word in call.args if isinstance(word, ast.Constant)]
+        names = [word for word in words if isinstance(word, str) and word.startswith("--")]
         known.update(names)
         if any(_is_switch(package, kinds, keyword.value) for keyword in call.keywords if keyword.arg is None):
             known.update(name.replace("--", "--no-", 1) for name in names)
@@ -73,12 +84,14 @@ def _is_switch(package: Package, kinds: dict[str, str], spread: ast.expr) -> boo
     return False
 
 
-def _nodes(package: Package, module: str, kind: type) -> list:
+def _nodes(package: Package, module: str, kind: type[Node]) -> list[Node]:
     statements = package.statements(module)
     if statements is None:
         raise ReadError(f"vLLM has no module {module} any more; extend clients_vllm.py")
     return [node for node in ast.walk(ast.Module(statements, [])) if isinstance(node, kind)]
 
 
-def _mentions(nodes: list, attribute: str) -> bool:
-    return any(isinstance(inner, ast.Attribute) and inner.attr == attribute for node in nodes for inner in ast.walk(node))
+def _mentions(nodes: Sequence[ast.AST], attribute: str) -> bool:
+    return any(
+        isinstance(inner, ast.Attribute) and inner.attr == attribute for node in nodes for inner in ast.walk(node)
+    )

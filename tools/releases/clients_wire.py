@@ -56,12 +56,12 @@ def differences(older: dict[str, Request], newer: dict[str, Request], not_sent: 
         if name.startswith(not_sent):
             continue
         before, after = older.get(name), newer.get(name)
-        if before is None or after is None:
-            number = (before or after).number  # type: ignore[union-attr]  # one of them is there
-            others = newer if after is None else older
-            taken = next((other for other, request in others.items() if number is not None and request.number == number), None)
-            if taken is not None:
-                lines.append(f"{number} is {name if before is None else taken}, was {taken if before is None else name}")
+        if after is None or before is None:
+            # The other release may have given its number to another request.
+            if before is not None and (other := _numbered(newer, before.number)) is not None:
+                lines.append(f"{before.number} is {other}, was {name}")
+            if after is not None and (other := _numbered(older, after.number)) is not None:
+                lines.append(f"{after.number} is {name}, was {other}")
             continue
         if before.number != after.number:
             lines.append(f"{name} is number {after.number}, was {before.number}")
@@ -69,14 +69,18 @@ def differences(older: dict[str, Request], newer: dict[str, Request], not_sent: 
             lines.append(f"{name} carries {after.payload}, was {before.payload}")
         if before.answer != after.answer:
             lines.append(f"{name} is answered by {after.answer}, was {before.answer}")
-    return lines
+    return list(dict.fromkeys(lines))
+
+
+def _numbered(known: dict[str, Request], number: int | None) -> str | None:
+    return next((name for name, request in known.items() if number is not None and request.number == number), None)
 
 
 def _from_tables(package: Package, base: list[ast.stmt]) -> dict[str, Request]:
     enum = next((node for node in base if isinstance(node, ast.ClassDef) and node.name == "RequestType"), None)
     if enum is None:
         raise Unreadable(f"{PROTOCOLS}.base has no RequestType")
-    numbers = {}
+    numbers: dict[str, int] = {}
     for statement in enum.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr="auto"))):
@@ -108,9 +112,13 @@ def _number_table(statements: list[ast.stmt]) -> dict[str, int]:
     for node in ast.walk(ast.Module(statements, [])):
         if not isinstance(node, ast.Dict):
             continue
-        pairs = list(zip(node.keys, node.values))
-        if pairs and all(isinstance(key, ast.Constant) and isinstance(value, ast.Constant) for key, value in pairs):
-            return {key.value: value.value for key, value in pairs}
+        found = {}
+        for key, value in zip(node.keys, node.values):
+            match key, value:
+                case ast.Constant(value=str(name)), ast.Constant(value=int(number)):
+                    found[name] = number
+        if found and len(found) == len(node.keys):
+            return found
     raise Unreadable(f"{NUMBERS} has no table of numbers")
 
 
@@ -188,13 +196,15 @@ def _class(found: ast.ClassDef, module: str, package: Package, depth: int) -> st
             return f"<pickle of {_home_of_handles(package)}>" if pickled else "<data of a handle>"
     if any(keyword.arg == "total" for keyword in found.keywords):
         return "{}"
-    fields = [field for field in found.body if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)]
+    fields = [field for field in found.body if isinstance(field, ast.AnnAssign)]
     if not fields:
         return found.name
-    shapes = [
-        f"{field.target.id}: {_shape(field.annotation, module, package, depth)}" for field in fields if field.value is None
+    always = [
+        f"{ast.unparse(field.target)}: {_shape(field.annotation, module, package, depth)}"
+        for field in fields
+        if field.value is None
     ]
-    return f"{{{', '.join(shapes)}}}"
+    return f"{{{', '.join(always)}}}"
 
 
 def _home_of_handles(package: Package) -> str:

@@ -1,13 +1,13 @@
 //! One release: what it takes, what its processes offer, what it cannot do.
 
 use lmcache_api::Release;
-use lmcache_server::table::{ADAPTERS, EVICTIONS, Flag, SERDES, Word, newest};
+use lmcache_server::table::{Flag, newest};
 use serde_json::{Map, Value, json};
 
 use super::columns::columns;
 use super::gaps::{no_more, not_yet};
-use super::words::{flag_json, takes, with_remarks};
-use super::{Chosen, Program, offers};
+use super::words::{flag_json, held, takes, with_remarks};
+use super::{Chosen, Program, adapters, offers};
 
 pub(super) fn text(chosen: &Chosen, programs: &[Program]) -> String {
     let mut text = format!("LMCache {}\n", chosen.release());
@@ -41,7 +41,7 @@ pub(super) fn text(chosen: &Chosen, programs: &[Program]) -> String {
 fn flags_text(program: Program, position: usize) -> String {
     let mut rows = vec![["FLAG", "VALUE", "CHOICES, REMARKS"].map(str::to_owned)];
     for flag in known(program, position) {
-        let choices = words(flag.words, position).join(", ");
+        let choices = held(flag.words, position).join(", ");
         rows.push([
             flag.name.to_owned(),
             takes(flag.takes).to_owned(),
@@ -66,7 +66,7 @@ fn sections(program: Program, chosen: &Chosen) -> Vec<(&'static str, Rows)> {
         offers::rows(program, chosen.position),
     )];
     if program == Program::Server {
-        sections.push(("--l2-adapter takes", adapter_rows(chosen.position)));
+        sections.push(("--l2-adapter takes", adapters::rows(chosen.position)));
     }
     sections.push((
         "cannot: the first release that can",
@@ -103,7 +103,7 @@ fn program_json(program: Program, chosen: &Chosen) -> Value {
     let flags: Vec<Value> = known(program, position)
         .map(|flag| {
             let mut row = flag_json(flag);
-            row.insert("choices".to_owned(), json!(words(flag.words, position)));
+            row.insert("choices".to_owned(), json!(held(flag.words, position)));
             Value::Object(row)
         })
         .collect();
@@ -111,19 +111,7 @@ fn program_json(program: Program, chosen: &Chosen) -> Value {
     object.insert("flags".to_owned(), json!(flags));
     object.insert("offers".to_owned(), offers::json(program, position));
     if program == Program::Server {
-        let adapters: Vec<Value> = ADAPTERS
-            .iter()
-            .filter(|adapter| adapter.span.holds(position))
-            .map(|adapter| json!({"type": adapter.name, "required": adapter.required}))
-            .collect();
-        object.insert(
-            "l2Adapter".to_owned(),
-            json!({
-                "types": adapters,
-                "serdes": words(&SERDES, position),
-                "evictions": words(&EVICTIONS, position),
-            }),
-        );
+        object.insert("l2Adapter".to_owned(), adapters::json(position));
     }
     let pairs = |key: &str, pairs: Vec<(String, Release)>| -> Vec<Value> {
         let row = |(what, release): (String, Release)| json!({"what": what, key: release.to_string()});
@@ -140,31 +128,4 @@ fn program_json(program: Program, chosen: &Chosen) -> Value {
 /// The flags of the release.
 fn known(program: Program, position: usize) -> impl Iterator<Item = &'static Flag> {
     program.flags().iter().filter(move |flag| flag.span.holds(position))
-}
-
-fn words(words: &[Word], position: usize) -> Vec<&'static str> {
-    let known = words.iter().filter(|word| word.span.holds(position));
-    known.map(|word| word.text).collect()
-}
-
-fn adapter_rows(position: usize) -> Rows {
-    let adapters = ADAPTERS.iter().filter(|adapter| adapter.span.holds(position));
-    let mut rows: Rows = adapters
-        .map(|adapter| {
-            let keys = adapter.required.join(", ");
-            let needs = if keys.is_empty() {
-                String::new()
-            } else {
-                format!("needs {keys}")
-            };
-            [format!("type {}", adapter.name), needs]
-        })
-        .collect();
-    for (member, known) in [("serde", &SERDES[..]), ("eviction", &EVICTIONS[..])] {
-        let known = words(known, position);
-        if !known.is_empty() {
-            rows.push([member.to_owned(), known.join(", ")]);
-        }
-    }
-    rows
 }

@@ -1,11 +1,11 @@
 //! Every flag, and the releases that know it.
 
-use lmcache_server::table::{ADAPTERS, EVICTIONS, RELEASES, SERDES, Span, Word, at, newest};
+use lmcache_server::table::{RELEASES, Span, at, newest};
 use serde_json::{Map, Value, json};
 
-use super::Program;
 use super::columns::columns;
-use super::words::{flag_json, span, span_json, takes, with_remarks, word};
+use super::words::{flag_json, span, span_json, takes, with_remarks, word, words_json};
+use super::{Program, adapters};
 
 /// All releases that have the command.
 fn all(program: Program) -> Span {
@@ -54,31 +54,12 @@ pub(super) fn text(programs: &[Program]) -> String {
 
 /// What the JSON of `--l2-adapter` may say.
 fn second_tier(whole: Span) -> String {
-    let mut rows = vec![["ADAPTER", "RELEASES", "REQUIRED KEYS"].map(str::to_owned)];
-    for adapter in &ADAPTERS {
-        rows.push([
-            adapter.name.to_owned(),
-            span(adapter.span, whole).unwrap_or_else(|| "all".to_owned()),
-            adapter.required.join(", "),
-        ]);
-    }
-    let list = |words: &[Word]| {
-        words
-            .iter()
-            .map(|entry| word(entry, whole))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let mut rows = vec![["ADAPTER", "RELEASES", "REQUIRED MEMBERS"].map(str::to_owned)];
+    rows.extend(adapters::all_rows(whole));
     format!(
         "\n  --l2-adapter\n\n{}\n{}",
         columns(&rows, 4),
-        columns(
-            &[
-                ["serde".to_owned(), list(&SERDES)],
-                ["eviction".to_owned(), list(&EVICTIONS)]
-            ],
-            4
-        )
+        columns(&adapters::all_words(whole), 4)
     )
 }
 
@@ -92,8 +73,8 @@ pub(super) fn json(programs: &[Program]) -> Value {
             .iter()
             .map(|flag| {
                 let mut row = flag_json(flag);
-                row.extend(spanned(flag.span));
-                row.insert("choices".to_owned(), json!(words(flag.words)));
+                row.extend(span_json(flag.span));
+                row.insert("choices".to_owned(), json!(words_json(flag.words)));
                 Value::Object(row)
             })
             .collect();
@@ -103,36 +84,7 @@ pub(super) fn json(programs: &[Program]) -> Value {
         );
     }
     if programs.contains(&Program::Server) {
-        let adapters: Vec<Value> = ADAPTERS
-            .iter()
-            .map(|adapter| {
-                let mut row = Map::new();
-                row.insert("type".to_owned(), json!(adapter.name));
-                row.extend(spanned(adapter.span));
-                row.insert("required".to_owned(), json!(adapter.required));
-                Value::Object(row)
-            })
-            .collect();
-        object.insert(
-            "l2Adapter".to_owned(),
-            json!({"types": adapters, "serdes": words(&SERDES), "evictions": words(&EVICTIONS)}),
-        );
+        object.insert("l2Adapter".to_owned(), adapters::all_json());
     }
     Value::Object(object)
-}
-
-fn spanned(span: Span) -> impl Iterator<Item = (String, Value)> {
-    span_json(span).into_iter().map(|(key, value)| (key.to_owned(), value))
-}
-
-fn words(words: &[Word]) -> Vec<Value> {
-    words
-        .iter()
-        .map(|word| {
-            let mut row = Map::new();
-            row.insert("value".to_owned(), json!(word.text));
-            row.extend(spanned(word.span));
-            Value::Object(row)
-        })
-        .collect()
 }

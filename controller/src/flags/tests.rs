@@ -67,6 +67,7 @@ fn overview_says_which_releases_know_a_flag_and_its_words() {
             "--l2-adapter all text [repeatable]",
             "--coordinator-l2-event-reporting from 0.5.3 - [old name, deprecated]",
             "valkey from 0.5.2 startup_nodes",
+            "dax from 0.4.7 slot_bytes, device_path (without devices), max_dax_size_gb (without devices)",
         ],
     );
     says(
@@ -105,6 +106,9 @@ fn a_release_says_what_it_takes_offers_and_cannot() {
             "--isolated-ipc 0.5.5",
             "--eviction-policy ARC 0.5.6",
             "--l2-adapter: type hf3fs 0.5.6",
+            "type valkey needs startup_nodes",
+            "type sagemaker-hyperpod needs url",
+            "type mooncake_store",
             "--disable-prometheus 0.4.2",
             "--blend-chunk-size 0.5.1",
             "metrics none",
@@ -220,6 +224,26 @@ fn the_overview_for_programs() {
             .iter()
             .any(|word| word["value"] == "aesgcm" && word["since"] == "0.5.3")
     );
+}
+
+#[test]
+fn members_that_are_needed_under_a_condition() {
+    let release = parsed(Some("0.5.3"), None);
+    for json in [&parsed(None, None)["l2Adapter"], &release["server"]["l2Adapter"]] {
+        let of = |name: &str| {
+            let types = json["types"].as_array().unwrap();
+            types.iter().rfind(|row| row["type"] == name).unwrap().clone()
+        };
+        assert_eq!(of("fs")["required"], serde_json::json!(["base_path"]));
+        assert_eq!(of("fs")["requiredWhen"], serde_json::json!([]));
+        assert_eq!(of("dax")["requiredWhen"][0]["member"], "device_path");
+        assert_eq!(of("dax")["requiredWhen"][0]["without"], "devices");
+        assert_eq!(of("bigtable")["requiredWhen"][0]["unset"], "BT_PROJECT_ID");
+    }
+    // What only other releases need is not said of this one.
+    let text = table(Some("0.5.3"), Some(Program::Server));
+    assert!(text.contains("backend_params.file_path (backend GDS/GDS_MT/HF3FS/POSIX)"));
+    assert!(!text.contains("IBM_SCALE"));
 }
 
 #[test]

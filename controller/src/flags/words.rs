@@ -1,7 +1,7 @@
 //! What the parts of the table are called.
 
 use lmcache_server::table::{Flag, Span, Takes, Word};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What a flag takes.
 pub(super) fn takes(takes: Takes) -> &'static str {
@@ -68,15 +68,34 @@ pub(super) fn word(word: &Word, within: Span) -> String {
 }
 
 /// A run of releases for programs.
-pub(super) fn span_json(span: Span) -> [(&'static str, Value); 2] {
+pub(super) fn span_json(span: Span) -> [(String, Value); 2] {
     [
-        ("since", json!(span.since().to_string())),
-        ("until", json!(span.until().map(|last| last.to_string()))),
+        ("since".to_owned(), json!(span.since().to_string())),
+        ("until".to_owned(), json!(span.until().map(|last| last.to_string()))),
     ]
 }
 
+/// Words with their releases, for programs.
+pub(super) fn words_json(words: &[Word]) -> Vec<Value> {
+    words
+        .iter()
+        .map(|word| {
+            let mut row = Map::new();
+            row.insert("value".to_owned(), json!(word.text));
+            row.extend(span_json(word.span));
+            Value::Object(row)
+        })
+        .collect()
+}
+
+/// The words of one release.
+pub(super) fn held(words: &[Word], position: usize) -> Vec<&'static str> {
+    let held = words.iter().filter(|word| word.span.holds(position));
+    held.map(|word| word.text).collect()
+}
+
 /// A flag for programs, but for its words and releases.
-pub(super) fn flag_json(flag: &Flag) -> serde_json::Map<String, Value> {
+pub(super) fn flag_json(flag: &Flag) -> Map<String, Value> {
     [
         ("flag", json!(flag.name)),
         ("takes", json!(takes_key(flag.takes))),

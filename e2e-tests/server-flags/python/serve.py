@@ -4,8 +4,8 @@
 
 Reads one JSON object a line, `{"id": 1, "command": "server", "args": ["--port", "5555"], "env": {"NAME": "value"}}`,
 and answers each with one line, `{"id": 1, "outcome": "accepted", "message": ""}`. The outcomes are those of
-`command.py`. With `"parsed": true` the answer also has `parsed`, what the parser made of the arguments. The first line that it prints is `{"ready": true}`, or `{"ready": false, "message": ...}` where the
-release could not be loaded.
+`command.py`. With `"parsed": true` the answer also has `parsed`, what the parser made of the arguments. The first line
+that it prints is `{"ready": true}`, or `{"ready": false, "message": ...}` where the release could not be loaded.
 """
 
 import json
@@ -42,7 +42,7 @@ def main() -> int:
         answer(ready=False, message=f"{type(failure).__name__}: {failure}")
         return 1
     answer(ready=True)
-    for line in sys.stdin:
+    for line in sys.stdin.buffer:
         asked = json.loads(line)
         outcome = release.run(asked["command"], asked["args"], asked.get("env", {}))
         members: dict[str, Any] = {"id": asked["id"], "outcome": outcome.kind, "message": outcome.message}

@@ -32,19 +32,25 @@ class Leak(BaseException):
     """A stand-in was asked for a value that only the real package can give."""
 
 
+leaks: list[Leak] = []
+"""Every leak so far, also those that somebody caught."""
+
+
 # Every question whose answer could steer a check.
 _QUESTIONS = (
-    "__bool__ __len__ __iter__ __next__ __contains__ __int__ __float__ __index__ __complex__ __lt__ __le__ __gt__ __ge__"
-    " __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ __mod__"
-    " __rmod__ __pow__ __rpow__ __neg__ __pos__ __abs__ __and__ __rand__ __xor__ __rxor__ __invert__ __lshift__"
-    " __rshift__ __round__ __bytes__ __fspath__"
+    "__bool__ __len__ __iter__ __next__ __contains__ __int__ __float__ __index__ __complex__ __lt__ __le__ __gt__"
+    " __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__"
+    " __rfloordiv__ __mod__ __rmod__ __pow__ __rpow__ __neg__ __pos__ __abs__ __and__ __rand__ __xor__ __rxor__"
+    " __invert__ __lshift__ __rshift__ __round__ __bytes__ __fspath__"
 ).split()
 
 
 def _leak(self: object, *_: object, **__: object) -> NoReturn:
     name = self.__qualname__ if isinstance(self, type) else type(self).__qualname__
     caller = sys._getframe(1)
-    raise Leak(f"{name} was asked for a value by {caller.f_code.co_filename}:{caller.f_lineno}")
+    leak = Leak(f"{name} was asked for a value by {caller.f_code.co_filename}:{caller.f_lineno}")
+    leaks.append(leak)
+    raise leak
 
 
 def _is_decorated(args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
@@ -154,4 +160,4 @@ def install(compiled: Iterable[str], known: dict[str, Any]) -> None:
 
     `known` maps dotted names to the plain values that they have instead of a stand-in.
     """
-    sys.meta_path.append(_Finder(frozenset(compiled), known))  # type: ignore[arg-type]
+    sys.meta_path.append(_Finder(frozenset(compiled), known))

@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 # Any platform's wheel has the same Python sources; this one exists for every release.
-_PLATFORM = ["--python-version", "3.11", "--implementation", "cp", "--abi", "cp311"]
+_PLATFORM = ["--python-version", "3.11", "--implementation", "cp", "--abi", "cp311", "--abi", "abi3", "--abi", "none"]
 _PLATFORM += [word for tag in ("2_28", "2_27", "2_17") for word in ("--platform", f"manylinux_{tag}_x86_64")]
 
 
@@ -39,7 +39,8 @@ def folder_of(cache: Path, release: str) -> Path:
 
 
 def _download(into: Path, release: str) -> Path:
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", *_PLATFORM]
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--retries", "2", "download"]
+    pip += ["--no-deps", "--only-binary=:all:", *_PLATFORM]
     done = subprocess.run([*pip, "--dest", str(into), f"lmcache=={release}"], capture_output=True, text=True)
     wheels = list(into.glob("*.whl"))
     if done.returncode != 0 or len(wheels) != 1:

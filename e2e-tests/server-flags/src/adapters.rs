@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// The configuration without its `type`; `None` for a type that is not known here. `hf3fs` looks at the file system, so
-/// it gets folders that every machine has.
+/// The configuration without its `type`; `None` for a type that is not known here.
 pub fn config(name: &str) -> Option<Value> {
     Some(match name {
         "aerospike" => json!({"hosts": "aerospike.storage:3000"}),
@@ -13,7 +12,7 @@ pub fn config(name: &str) -> Option<Value> {
         "dax" => json!({"device_path": "/dev/dax0.0", "max_dax_size_gb": 16, "slot_bytes": 1_048_576}),
         "fault_inject" => json!({"inner": {"type": "mock", "max_size_gb": 1, "mock_bandwidth_gb": 1}}),
         "fs" | "fs_native" => json!({"base_path": "/var/lib/lmcache"}),
-        "hf3fs" => json!({"mount_point": "/", "base_paths": "/tmp"}),
+        "hf3fs" => json!({"mount_point": "/mnt/3fs", "base_paths": "/mnt/3fs/kv"}),
         "hfbucket" => json!({"bucket_handle": "hf://buckets/team/kv"}),
         "mock" => json!({"max_size_gb": 1, "mock_bandwidth_gb": 10}),
         "mooncake_store" => json!({}),
@@ -25,7 +24,7 @@ pub fn config(name: &str) -> Option<Value> {
         }),
         "nixl_store_dynamic" => json!({
             "backend": "GDS",
-            "backend_params": {"file_path": "/mnt/kv", "use_direct_io": "false"},
+            "backend_params": {"file_path": "/mnt/kv", "use_direct_io": "false", "max_capacity_gb": "64"},
         }),
         "p2p" => json!({
             "peer_mq_server_url": "tcp://peer:5555", "peer_transfer_channel_server_url": "tcp://peer:5600",

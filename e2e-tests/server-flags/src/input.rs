@@ -17,8 +17,10 @@ pub enum Source {
     Fixture,
     /// `fixtures/go-operator/*/cr/*.yaml`.
     Recording,
-    /// Made up here.
+    /// Made up here, from every field at random.
     Generated,
+    /// Made up here, one thing each.
+    Rule,
 }
 
 impl Source {
@@ -29,6 +31,7 @@ impl Source {
             Source::Fixture => "fixtures",
             Source::Recording => "recordings",
             Source::Generated => "generated",
+            Source::Rule => "rules",
         }
     }
 }
@@ -61,7 +64,7 @@ pub fn all() -> Result<Vec<Input>> {
 fn samples(folder: &Path) -> Result<Vec<Input>> {
     let mut found = Vec::new();
     for path in children(folder)? {
-        if !path.extension().is_some_and(|extension| extension == "yaml") {
+        if path.extension().is_none_or(|extension| extension != "yaml") {
             continue;
         }
         for document in yaml_serde::Deserializer::from_str(&read(&path)?) {
@@ -161,7 +164,9 @@ fn none_is_an_error(found: Vec<Input>, folder: &Path) -> Result<Vec<Input>> {
 
 fn children(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()?;
     paths.sort();
     Ok(paths)
 }
@@ -186,7 +191,11 @@ mod tests {
         let names: BTreeSet<_> = inputs.iter().map(|input| (input.source, &input.name)).collect();
         assert_eq!(names.len(), inputs.len());
         for source in [Source::Sample, Source::Fixture, Source::Recording] {
-            let kinds: BTreeSet<_> = inputs.iter().filter(|input| input.source == source).map(|input| input.kind).collect();
+            let kinds: BTreeSet<_> = inputs
+                .iter()
+                .filter(|input| input.source == source)
+                .map(|input| input.kind)
+                .collect();
             assert_eq!(kinds.len(), Kind::ALL.len(), "{}", source.as_str());
         }
     }

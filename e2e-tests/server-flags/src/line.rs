@@ -47,10 +47,13 @@ impl Line {
 
     /// As one would type it: for messages.
     pub fn text(&self) -> String {
-        let quoted = self.args.iter().map(|arg| match arg.contains([' ', '"', '{']) || arg.is_empty() {
-            true => format!("'{arg}'"),
-            false => arg.clone(),
-        });
+        let quoted = self
+            .args
+            .iter()
+            .map(|arg| match arg.contains([' ', '"', '{']) || arg.is_empty() {
+                true => format!("'{arg}'"),
+                false => arg.clone(),
+            });
         format!("lmcache {} {}", self.command, quoted.collect::<Vec<_>>().join(" "))
     }
 }
@@ -84,7 +87,9 @@ fn coordinator_url(object: &AnyObject) -> Option<String> {
         return Some(url.to_owned());
     }
     let namespace = object.metadata().namespace.as_deref().unwrap_or("default");
-    connection.ref_name().map(|name| format!("http://{name}.{namespace}.svc:9300"))
+    connection
+        .ref_name()
+        .map(|name| format!("http://{name}.{namespace}.svc:9300"))
 }
 
 /// An `EnvVar` as the process sees it. Entries that no process can have are left out.
@@ -117,15 +122,24 @@ mod tests {
     fn the_release_is_stated_whatever_the_object_says() {
         let stated = |kind, spec: Value| with_release(kind, &json!({"spec": spec}), OLD);
         assert_eq!(
-            stated(Kind::LMCacheEngine, json!({"server": {"port": 6000, "release": "0.5.6"}})),
+            stated(
+                Kind::LMCacheEngine,
+                json!({"server": {"port": 6000, "release": "0.5.6"}})
+            ),
             json!({"spec": {"server": {"port": 6000, "release": "0.4.7"}}})
         );
         let added = json!({"spec": {"server": {"release": "0.4.7"}}});
         assert_eq!(stated(Kind::LMCacheEngine, json!({})), added);
         assert_eq!(stated(Kind::CacheBlendEngine, json!({"server": null})), added);
-        assert_eq!(stated(Kind::LMCacheCoordinator, json!({})), json!({"spec": {"release": "0.4.7"}}));
+        assert_eq!(
+            stated(Kind::LMCacheCoordinator, json!({})),
+            json!({"spec": {"release": "0.4.7"}})
+        );
         assert_eq!(stated(Kind::LMCacheEngine, json!("text")), json!({"spec": "text"}));
-        assert_eq!(stated(Kind::LMCacheEngine, json!({"server": "text"})), json!({"spec": {"server": "text"}}));
+        assert_eq!(
+            stated(Kind::LMCacheEngine, json!({"server": "text"})),
+            json!({"spec": {"server": "text"}})
+        );
     }
 
     #[test]
@@ -141,7 +155,11 @@ mod tests {
         });
         let line = Line::of(Kind::LMCacheEngine, &engine, IpcMode::HostIPC);
         assert_eq!(line.command, "server");
-        assert!(line.text().contains("--coordinator-url http://fleet.serving.svc:9300"), "{}", line.text());
+        assert!(
+            line.text().contains("--coordinator-url http://fleet.serving.svc:9300"),
+            "{}",
+            line.text()
+        );
         assert_eq!(line.env["LMCACHE_RESP_PASSWORD"], "from-a-secret");
         assert_eq!(line.env["LMCACHE_COORDINATOR_ADVERTISE_IP"], "10.20.30.40");
         assert_eq!(line.env["MINE"], "x");

@@ -22,13 +22,17 @@ impl Python {
     pub fn find() -> Result<Self, String> {
         let path = std::env::var_os("PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
         // The released code needs 3.10.
-        const PROGRAM: &str = "import sys; print('.'.join(map(str, sys.version_info[:3]))); sys.exit(sys.version_info < (3, 10))";
+        const PROGRAM: &str =
+            "import sys; print('.'.join(map(str, sys.version_info[:3]))); sys.exit(sys.version_info < (3, 10))";
         let done = Command::new(&path).args(["-I", "-c", PROGRAM]).output();
         let done = done.map_err(|error| format!("no Python: {}: {error}", path.display()))?;
         let version = String::from_utf8_lossy(&done.stdout).trim().to_owned();
         match done.status.success() {
             true => Ok(Python { path, version }),
-            false => Err(format!("{} {version} is too old: LMCache needs Python 3.10", path.display())),
+            false => Err(format!(
+                "{} {version} is too old: LMCache needs Python 3.10",
+                path.display()
+            )),
         }
     }
 
@@ -48,7 +52,12 @@ impl Python {
             .map_err(|error| error.to_string())?;
         if !done.status.success() {
             let text = String::from_utf8_lossy(&done.stderr);
-            return Err(text.trim().lines().last().unwrap_or("fetching the wheels failed").to_owned());
+            return Err(text
+                .trim()
+                .lines()
+                .last()
+                .unwrap_or("fetching the wheels failed")
+                .to_owned());
         }
         Ok(releases.iter().map(|release| cache.join(release.to_string())).collect())
     }
@@ -56,7 +65,9 @@ impl Python {
 
 /// `$XDG_CACHE_HOME/lmcache-kubewarden/wheels`.
 fn cache_folder() -> Result<PathBuf, String> {
-    let given = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let given = std::env::var_os("XDG_CACHE_HOME")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let base = given.or_else(home).ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
     Ok(base.join("lmcache-kubewarden/wheels"))

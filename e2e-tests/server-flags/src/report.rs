@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::controls::Shown;
 use crate::exceptions::EXCEPTIONS;
 use crate::tokens::Agreement;
-use crate::verdict::{Row, Verdict};
+use crate::verdict::{Disagreement, Row, Verdict};
 
 /// How many verdicts of each sort.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,8 +18,10 @@ pub struct Counts {
     pub foretold: usize,
     /// Refused at admission because of the release, and by the parser.
     pub for_release: usize,
-    /// Refused at admission because of the release, for what only the started process shows: by name of the exception.
-    pub for_behaviour: BTreeMap<&'static str, usize>,
+    /// Refused at admission because of the release, for what only the started process shows.
+    pub for_behaviour: usize,
+    /// How often each exception was needed, by its name.
+    pub exceptions: BTreeMap<&'static str, usize>,
     /// Refused at admission in any release, and by the parser.
     pub always_and_parser: usize,
     /// Refused at admission in any release; the parser would take it.
@@ -33,7 +35,14 @@ impl Counts {
             Verdict::Accepted => self.accepted += 1,
             Verdict::Foretold => self.foretold += 1,
             Verdict::RefusedForRelease => self.for_release += 1,
-            Verdict::RefusedForBehaviour(exception) => *self.for_behaviour.entry(exception.name).or_default() += 1,
+            Verdict::AcceptedWithWarning(exception) => {
+                self.accepted += 1;
+                *self.exceptions.entry(exception.name).or_default() += 1;
+            }
+            Verdict::RefusedForBehaviour(exception) => {
+                self.for_behaviour += 1;
+                *self.exceptions.entry(exception.name).or_default() += 1;
+            }
             Verdict::RefusedAlways(true) => self.always_and_parser += 1,
             Verdict::RefusedAlways(false) => self.always += 1,
         }
@@ -44,15 +53,16 @@ impl Counts {
         self.accepted += other.accepted;
         self.foretold += other.foretold;
         self.for_release += other.for_release;
+        self.for_behaviour += other.for_behaviour;
         self.always_and_parser += other.always_and_parser;
         self.always += other.always;
-        for (name, count) in &other.for_behaviour {
-            *self.for_behaviour.entry(name).or_default() += count;
+        for (name, count) in &other.exceptions {
+            *self.exceptions.entry(name).or_default() += count;
         }
     }
 
     fn refused(&self) -> usize {
-        self.for_release + self.for_behaviour.values().sum::<usize>() + self.always_and_parser + self.always
+        self.for_release + self.for_behaviour + self.always_and_parser + self.always
     }
 
     fn text(&self) -> String {
@@ -76,8 +86,49 @@ pub struct RowReport {
     pub lines: usize,
     /// See [`RowReport::lines`].
     pub spent: Duration,
-    /// What does not agree.
-    pub disagreements: Vec<String>,
+    /// What does not agree, and about what.
+    pub disagreements: Vec<(String, Disagreement)>,
+}
+
+impl RowReport {
+    /// Of a row of which nothing is known yet.
+    pub fn new(row: Row) -> Self {
+        RowReport {
+            row,
+            samples: Vec::new(),
+            groups: Default::default(),
+            controls: Default::default(),
+            agreement: Default::default(),
+            lines: 0,
+            spent: Default::default(),
+            disagreements: Vec::new(),
+        }
+    }
+}
+
+/// Every disagreement once, with the releases that have it and the detail of the last one.
+pub fn disagreements(rows: &[RowReport]) -> Vec<String> {
+    let mut found: Vec<(&String, &'static str, Vec<String>, &String)> = Vec::new();
+    for report in rows {
+        for (about, Disagreement { headline, detail }) in &report.disagreements {
+            let row = report.row.to_string();
+            match found.iter_mut().find(|other| other.0 == about && other.1 == *headline) {
+                Some(other) => {
+                    other.2.push(row);
+                    other.3 = detail;
+                }
+                None => found.push((about, headline, vec![row], detail)),
+            }
+        }
+    }
+    let text = |(about, headline, rows, detail): (&String, &str, Vec<String>, &String)| {
+        format!(
+            "{about}: {headline} ({})\n    {}\n",
+            rows.join(", "),
+            detail.replace('\n', "\n    ")
+        )
+    };
+    found.into_iter().map(text).collect()
 }
 
 /// The table, the legend, the totals.
@@ -119,14 +170,35 @@ fn totals(rows: &[RowReport], out: &mut String) {
         report.groups.iter().for_each(|group| counts.add_all(group));
     }
     let _ = writeln!(out, "\nRefused at admission (without the samples):");
-    let _ = writeln!(out, "  {:>5} because of the release, and refused by the real parser too", counts.for_release);
+    let _ = writeln!(
+        out,
+        "  {:>5} because of the release, and refused by the real parser too",
+        counts.for_release
+    );
+    let _ = writeln!(
+        out,
+        "  {:>5} because of the release, by an exception below",
+        counts.for_behaviour
+    );
+    let _ = writeln!(
+        out,
+        "  {:>5} whatever the release, and refused by the real parser too",
+        counts.always_and_parser
+    );
+    let _ = writeln!(
+        out,
+        "  {:>5} whatever the release, for what the parser does not look at (names, images, volumes, ranges)",
+        counts.always
+    );
+
+    let _ = writeln!(
+        out,
+        "\nExceptions, where the parser sees less than the started process, and how often they were needed:"
+    );
     for exception in EXCEPTIONS {
-        if let Some(count) = counts.for_behaviour.get(exception.name) {
-            let _ = writeln!(out, "  {count:>5} because of the release: {}; {}", exception.name, exception.reason);
-        }
+        let count = counts.exceptions.get(exception.name).copied().unwrap_or_default();
+        let _ = writeln!(out, "  {count:>5} {}: {}", exception.name, exception.reason);
     }
-    let _ = writeln!(out, "  {:>5} whatever the release, and refused by the real parser too", counts.always_and_parser);
-    let _ = writeln!(out, "  {:>5} whatever the release; no server checks it before it serves", counts.always);
 
     let stated = || rows.iter().filter(|report| report.row.stated.is_some());
     let lines: usize = rows.iter().map(|report| report.controls.lines).sum();

@@ -8,9 +8,10 @@ use lmcache_server::{validate, warnings};
 use serde_json::{Value, json};
 
 use crate::exceptions::{self, Exception};
-use crate::input::Input;
+use crate::input::{Input, Source};
 use crate::line::{Line, with_release};
 use crate::parser::{Answer, Outcome, RealParser};
+use crate::reason;
 
 /// A row of the report: what objects say about their release, and whose parser answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +31,22 @@ impl fmt::Display for Row {
     }
 }
 
+/// Where admission and parser do not agree, or the test bed failed.
+#[derive(Clone, Debug)]
+pub struct Disagreement {
+    /// One line, the same for every release.
+    pub headline: &'static str,
+    /// The line, the parser's words, the faults or warnings.
+    pub detail: String,
+}
+
 /// What came out, where admission and parser agree.
 #[derive(Clone, Copy)]
 pub enum Verdict {
     /// Admitted, and the parser accepts the line.
     Accepted,
+    /// Likewise, with a warning that the process will end later than the parser sees.
+    AcceptedWithWarning(&'static Exception),
     /// Admitted with a warning that the process will not start, and the parser refuses the line.
     Foretold,
     /// Refused at admission because of the release, and the parser refuses the line.
@@ -49,65 +61,103 @@ impl Verdict {
     /// One letter for the table.
     pub const fn letter(self) -> char {
         match self {
-            Verdict::Accepted => 'A',
+            Verdict::Accepted | Verdict::AcceptedWithWarning(_) => 'A',
             Verdict::Foretold => 'W',
             _ => 'R',
         }
     }
 }
 
-/// Judges an object. The error is a disagreement, or a failure of the test bed.
-pub fn judge(row: Row, input: &Input, parser: &mut RealParser) -> Result<Verdict, String> {
+/// Judges an object. One that asks for a single thing (a rule) is judged strictly: what admission refuses or warns of, the
+/// parser must refuse, and for that reason.
+pub fn judge(row: Row, input: &Input, parser: &mut RealParser) -> Result<Verdict, Disagreement> {
     let object = stating(row.stated, input);
     let line = Line::of(input.kind, &object, input.ipc_default);
-    let answer = parser.ask(&line).map_err(|error| format!("{error:#}"))?;
+    let answer = parser.ask(&line).map_err(|error| Disagreement {
+        headline: "the test bed failed",
+        detail: format!("{error:#}"),
+    })?;
     let faults = validate(input.kind, &object, input.ipc_default);
-    let disagreement = |text: &str| Err(format!("{text}\n{}", describe(&line, &answer, &faults)));
-    let refused = match answer.outcome {
-        Outcome::Harness => return disagreement("the test bed failed"),
-        Outcome::Help => return disagreement("the command prints its help"),
-        Outcome::Accepted => false,
-        Outcome::Usage | Outcome::Config | Outcome::Absent => true,
+    let (verdict, texts) = if faults.is_empty() {
+        let warnings = own_warnings(input.kind, &object, input.ipc_default);
+        (admitted(&answer, &warnings), warnings)
+    } else {
+        let by_release = caused_by_release(row, input, &faults);
+        (
+            refused(row, &answer, &by_release),
+            faults.iter().map(ToString::to_string).collect(),
+        )
     };
-    if faults.is_empty() {
-        let foretold = own_warnings(input.kind, &object, input.ipc_default);
-        let foretold: Vec<_> = foretold.iter().filter(|text| exceptions::foretells_refusal(text)).collect();
-        return match (refused, foretold.is_empty()) {
-            (false, true) => Ok(Verdict::Accepted),
-            (true, false) => Ok(Verdict::Foretold),
-            (true, true) => disagreement("admitted without a warning, but the parser refuses it"),
-            (false, false) => disagreement(&format!("the parser accepts it in spite of the warning {foretold:?}")),
-        };
+    let verdict = match verdict {
+        Ok(verdict) if input.source == Source::Rule => strictly(row, verdict, &answer, &faults, &texts),
+        verdict => verdict,
+    };
+    verdict.map_err(|headline| Disagreement {
+        headline,
+        detail: describe(&line, &answer, &texts),
+    })
+}
+
+/// Whether the parser refuses. The error says that it did not get so far.
+fn is_refused(answer: &Answer) -> Result<bool, &'static str> {
+    match answer.outcome {
+        Outcome::Harness => Err("the test bed failed"),
+        Outcome::Accepted => Ok(false),
+        // Nothing is served.
+        Outcome::Usage | Outcome::Config | Outcome::Absent | Outcome::Help => Ok(true),
     }
-    let by_release = caused_by_release(row, input, &faults);
+}
+
+fn admitted(answer: &Answer, warnings: &[String]) -> Result<Verdict, &'static str> {
+    let foretold = warnings.iter().any(|text| exceptions::foretells_refusal(text));
+    match (is_refused(answer)?, foretold) {
+        (false, false) => {
+            let exception = warnings.iter().find_map(|text| exceptions::of_warning(text));
+            Ok(exception.map_or(Verdict::Accepted, Verdict::AcceptedWithWarning))
+        }
+        (true, true) => Ok(Verdict::Foretold),
+        (true, false) => Err("admitted without a warning, but the parser refuses it"),
+        (false, true) => Err("a warning says that it does not start, but the parser accepts it"),
+    }
+}
+
+fn refused(row: Row, answer: &Answer, by_release: &[FieldError]) -> Result<Verdict, &'static str> {
+    let refused = is_refused(answer)?;
     if by_release.is_empty() {
         return Ok(Verdict::RefusedAlways(refused));
     }
     if refused {
         return Ok(Verdict::RefusedForRelease);
     }
-    let excused = by_release.iter().map(|fault| exceptions::of_fault(row.parser, fault));
-    match excused.collect::<Option<Vec<_>>>().as_deref() {
-        Some([first, ..]) => Ok(Verdict::RefusedForBehaviour(first)),
-        _ => disagreement("refused at admission because of the release, but the parser accepts it"),
-    }
+    excuse(row, by_release)
+        .map(Verdict::RefusedForBehaviour)
+        .ok_or("refused at admission because of the release, but the parser accepts it")
 }
 
-/// As [`judge`], for an object that asks for one thing only: there, refused at admission must mean refused by the
-/// parser, whatever the reason.
-pub fn judge_rule(row: Row, input: &Input, parser: &mut RealParser) -> Result<Verdict, String> {
-    match judge(row, input, parser)? {
-        Verdict::RefusedAlways(false) => {
-            let object = stating(row.stated, input);
-            let faults = validate(input.kind, &object, input.ipc_default);
-            let excused = faults.iter().map(|fault| exceptions::of_fault(row.parser, fault));
-            match excused.collect::<Option<Vec<_>>>().as_deref() {
-                Some([first, ..]) => Ok(Verdict::RefusedForBehaviour(first)),
-                _ => Err(format!("refused at admission, but the parser accepts it\n{}", list(&faults))),
-            }
+fn strictly(
+    row: Row,
+    verdict: Verdict,
+    answer: &Answer,
+    faults: &[FieldError],
+    texts: &[String],
+) -> Result<Verdict, &'static str> {
+    match verdict {
+        Verdict::RefusedAlways(false) => excuse(row, faults)
+            .map(Verdict::RefusedForBehaviour)
+            .ok_or("refused at admission, but the parser accepts it"),
+        Verdict::Foretold | Verdict::RefusedForRelease | Verdict::RefusedAlways(true)
+            if answer.outcome != Outcome::Absent && !reason::is_shared(&answer.message, texts) =>
+        {
+            Err("admission and parser have different reasons")
         }
         verdict => Ok(verdict),
     }
+}
+
+/// The exception that explains why the parser refuses none of these faults.
+fn excuse(row: Row, faults: &[FieldError]) -> Option<&'static Exception> {
+    let excused = faults.iter().map(|fault| exceptions::of_fault(row.parser, fault));
+    excused.collect::<Option<Vec<_>>>()?.into_iter().next()
 }
 
 /// The object as of a release, or as of an image that does not tell it.
@@ -138,9 +188,17 @@ fn stating(release: Option<Release>, input: &Input) -> Value {
 fn caused_by_release(row: Row, input: &Input, faults: &[FieldError]) -> Vec<FieldError> {
     let newest = with_release(input.kind, &input.object, newest());
     let always = validate(input.kind, &newest, input.ipc_default);
-    let is_always = |fault: &FieldError| always.iter().any(|other| other.path == fault.path && other.kind == fault.kind);
+    let is_always = |fault: &FieldError| {
+        always
+            .iter()
+            .any(|other| other.path == fault.path && other.kind == fault.kind)
+    };
     let by_release = faults.iter().filter(|fault| !is_always(fault));
-    if row.stated.is_none() { Vec::new() } else { by_release.cloned().collect() }
+    if row.stated.is_none() {
+        Vec::new()
+    } else {
+        by_release.cloned().collect()
+    }
 }
 
 /// The warnings beyond those about the object itself, which come first.
@@ -150,24 +208,18 @@ fn own_warnings(kind: Kind, object: &Value, ipc_default: IpcMode) -> Vec<String>
     all.into_iter().filter(|warning| !others.contains(warning)).collect()
 }
 
-fn describe(line: &Line, answer: &Answer, faults: &[FieldError]) -> String {
-    format!(
-        "    line:   {}\n    parser: {:?} {}\n{}",
-        line.text(),
-        answer.outcome,
-        answer.message,
-        list(faults)
-    )
-}
-
-fn list(faults: &[FieldError]) -> String {
-    faults.iter().map(|fault| format!("    fault:  {fault}\n")).collect()
+fn describe(line: &Line, answer: &Answer, texts: &[String]) -> String {
+    let mut detail = format!("{}\n{:?} {}", line.text(), answer.outcome, answer.message);
+    for text in texts {
+        detail.push('\n');
+        detail.push_str(text);
+    }
+    detail
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Source;
 
     #[test]
     fn an_image_that_tells_nothing_replaces_every_stated_release() {
@@ -187,12 +239,19 @@ mod tests {
             json!({"spec": {"server": {}, "image": {"repository": "mirror", "tag": "latest"}}})
         );
         let coordinator = input(Kind::LMCacheCoordinator, json!({"release": "0.4.7"}));
-        assert_eq!(stating(None, &coordinator), json!({"spec": {"image": {"tag": "latest"}}}));
+        assert_eq!(
+            stating(None, &coordinator),
+            json!({"spec": {"image": {"tag": "latest"}}})
+        );
     }
 
     #[test]
     fn a_fault_of_the_release_is_told_from_one_of_the_object() {
-        let release = Release { major: 0, minor: 4, patch: 7 };
+        let release = Release {
+            major: 0,
+            minor: 4,
+            patch: 7,
+        };
         let input = Input {
             source: Source::Generated,
             name: String::new(),
@@ -205,10 +264,16 @@ mod tests {
             }),
             ipc_default: IpcMode::HostIPC,
         };
-        let row = Row { stated: Some(release), parser: release };
+        let row = Row {
+            stated: Some(release),
+            parser: release,
+        };
         let faults = validate(input.kind, &stating(row.stated, &input), input.ipc_default);
         assert_eq!(faults.len(), 2, "{faults:?}");
-        let paths: Vec<_> = caused_by_release(row, &input, &faults).into_iter().map(|fault| fault.path).collect();
+        let paths: Vec<_> = caused_by_release(row, &input, &faults)
+            .into_iter()
+            .map(|fault| fault.path)
+            .collect();
         assert_eq!(paths, ["spec.blendProbeStride"]);
     }
 }

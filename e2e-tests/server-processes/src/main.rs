@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
 use crate::installed::Outcome;
@@ -43,7 +43,7 @@ use crate::scenario::{Scenario, list, samples};
 /// Skipped where Python is missing or less than 12 GB are free; REQUIRE_SERVER=1 makes that a failure.
 #[derive(Debug, Parser)]
 struct Cli {
-    /// Run every release that has the command, not only a selection
+    /// Run every release that has the command, not only a selection, and everything with each
     #[arg(long)]
     all_releases: bool,
     /// Run only scenarios with this text in their title, such as "0.5.6", "sample", "resp"
@@ -55,6 +55,9 @@ struct Cli {
     /// Scenarios that run side by side; one more than there are cores unless given
     #[arg(long, value_name = "NUMBER")]
     jobs: Option<usize>,
+    /// How processes are set apart; the most that this host grants unless given
+    #[arg(long, value_enum)]
+    sandbox: Option<Sandbox>,
 }
 
 fn main() -> ExitCode {
@@ -99,7 +102,7 @@ fn check(cli: &Cli) -> Result<bool> {
     let install = begun.elapsed().as_secs();
 
     let logs = logs()?;
-    let sandbox = Sandbox::best();
+    let sandbox = cli.sandbox.unwrap_or_else(Sandbox::best);
     let workers = cli.jobs.unwrap_or(thread::available_parallelism()?.get() + 1).max(1);
     say(&format!(
         "{} scenarios, {workers} at a time; {}",
@@ -119,9 +122,15 @@ fn check(cli: &Cli) -> Result<bool> {
         passed,
         failed,
         skipped,
+        left_out,
+        failures,
     } = totals;
+    for title in &failures {
+        say(&format!("FAILED  {title}"))?;
+    }
     say(&format!(
-        "{scenarios} scenarios, {processes} processes of LMCache, {passed} checks passed, {failed} failed, {skipped} skipped; \
+        "{scenarios} scenarios, {processes} processes of LMCache, {passed} checks passed, {failed} failed, \
+         {skipped} skipped, {left_out} not possible here; \
          {} s, before that {install} s to install",
         begun.elapsed().as_secs()
     ))?;
@@ -130,12 +139,21 @@ fn check(cli: &Cli) -> Result<bool> {
 
 fn scenarios(cli: &Cli) -> Result<Vec<Scenario>> {
     let releases = if cli.all_releases { list::all() } else { list::usual() };
-    let mut scenarios: Vec<Scenario> = releases.into_iter().rev().flat_map(list::of).collect();
+    let mut scenarios: Vec<Scenario> = releases
+        .into_iter()
+        .rev()
+        .flat_map(|release| list::of(release, cli.all_releases))
+        .collect();
     for sample in samples::all(&root().join("deploy/samples"))? {
         scenarios.push(list::of_sample(sample)?);
     }
     let wanted = |scenario: &Scenario| cli.only.iter().any(|text| scenario.title().contains(text.as_str()));
     scenarios.retain(|scenario| cli.only.is_empty() || wanted(scenario));
+    ensure!(
+        !scenarios.is_empty(),
+        "no scenario has {:?} in its title, see --list",
+        cli.only
+    );
     Ok(scenarios)
 }
 

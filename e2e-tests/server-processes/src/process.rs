@@ -16,8 +16,9 @@ use crate::container::Line;
 use crate::sandbox::{Mounts, Sandbox};
 use crate::sockets;
 
-/// How long a server may take to open its ports or to give up. Seconds on an idle machine; imports dominate.
-pub const START: Duration = Duration::from_secs(120);
+/// How long a server may take to open its ports or to give up: seconds on an idle machine, a minute beside a compiler.
+/// Imports dominate.
+pub const START: Duration = Duration::from_secs(180);
 /// How long a server may take to end after SIGTERM: the grace period of a Pod, after which the kubelet kills it.
 pub const STOP: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
@@ -153,6 +154,14 @@ impl Process {
         fs::read(&self.log).map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// The first line of the log with these words.
+    pub fn said(&self, words: &str) -> Option<String> {
+        let log = self.log();
+        log.lines()
+            .find(|line| line.contains(words))
+            .map(|line| line.trim().to_owned())
+    }
+
     /// The last line of the log that says something, and where the log is.
     pub fn last_words(&self) -> String {
         let log = self.log();
@@ -249,6 +258,8 @@ mod tests {
         let mut process = start("echo one; echo two >&2; echo; exit 3", "exit");
         assert_eq!(process.end(STOP).unwrap(), Some(3));
         assert!(process.last_words().starts_with("two ["), "{}", process.last_words());
+        assert_eq!(process.said("ne").as_deref(), Some("one"));
+        assert_eq!(process.said("three"), None);
         let error = process.open(9).unwrap_err().to_string();
         assert!(error.starts_with("exit 3 before port 9 was open: two"), "{error}");
 

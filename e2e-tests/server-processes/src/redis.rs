@@ -62,9 +62,19 @@ impl Redis {
             "--appendonly",
             "no",
         ];
-        let acl = [USER, "on", &format!(">{PASSWORD}"), "~*", "&*", "+@all"].join(" ");
+        let password = format!(">{PASSWORD}");
         if login {
-            argv.extend(["--requirepass", ADMIN, "--user", &acl]);
+            argv.extend([
+                "--requirepass",
+                ADMIN,
+                "--user",
+                USER,
+                "on",
+                &password,
+                "~*",
+                "&*",
+                "+@all",
+            ]);
         }
         let line = Line {
             argv: argv.into_iter().map(str::to_owned).collect(),

@@ -9,8 +9,10 @@ pub enum Verdict {
     Passed,
     /// Not as expected.
     Failed,
-    /// This host cannot do it.
+    /// Something is missing that could be installed.
     Skipped,
+    /// This host cannot do it: hardware, rights.
+    LeftOut,
 }
 
 /// A line of the report.
@@ -48,10 +50,16 @@ impl Report {
         }
     }
 
-    /// A check that this host cannot make.
+    /// A check that could be made if something were installed.
     pub fn skip(&mut self, name: impl Display, why: impl Display) {
-        self.entries
-            .push(Entry::Checked(Verdict::Skipped, format!("{name}: {why}")));
+        let text = format!("{name}: {why}");
+        self.entries.push(Entry::Checked(Verdict::Skipped, text));
+    }
+
+    /// A check that this host cannot make.
+    pub fn leave_out(&mut self, name: impl Display, why: impl Display) {
+        let text = format!("{name}: {why}");
+        self.entries.push(Entry::Checked(Verdict::LeftOut, text));
     }
 
     /// How many checks came out like this.
@@ -76,7 +84,8 @@ impl Display for Report {
                 Entry::Started(line) => writeln!(f, "  start   {line}")?,
                 Entry::Checked(Verdict::Passed, text) => writeln!(f, "  ok      {text}")?,
                 Entry::Checked(Verdict::Failed, text) => writeln!(f, "  FAILED  {text}")?,
-                Entry::Checked(Verdict::Skipped, text) => writeln!(f, "  skipped {text}")?,
+                Entry::Checked(Verdict::Skipped, text) => writeln!(f, "  SKIPPED {text}")?,
+                Entry::Checked(Verdict::LeftOut, text) => writeln!(f, "  not run {text}")?,
             }
         }
         Ok(())
@@ -95,12 +104,14 @@ mod tests {
         assert!(!report.equal("exit", Some(3), Some(2)));
         assert!(report.equal("exit", 2, 2));
         report.skip("Redis", "not installed");
-        let counts = [Verdict::Passed, Verdict::Failed, Verdict::Skipped].map(|verdict| report.count(verdict));
-        assert_eq!((counts, report.processes()), ([2, 1, 1], 1));
+        report.leave_out("read-only", "needs root");
+        let verdicts = [Verdict::Passed, Verdict::Failed, Verdict::Skipped, Verdict::LeftOut];
+        assert_eq!(verdicts.map(|verdict| report.count(verdict)), [2, 1, 1, 1]);
+        assert_eq!(report.processes(), 1);
         assert_eq!(
             report.to_string(),
             "  start   lmcache server\n  ok      health: 200\n  FAILED  exit: found Some(3), expected Some(2)\n  \
-             ok      exit: 2\n  skipped Redis: not installed\n"
+             ok      exit: 2\n  SKIPPED Redis: not installed\n  not run read-only: needs root\n"
         );
     }
 }

@@ -18,7 +18,7 @@ use crate::sandbox::Sandbox;
 use crate::scenario::Scenario;
 
 /// What came of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Scenarios.
     pub scenarios: usize,
@@ -28,17 +28,25 @@ pub struct Totals {
     pub passed: usize,
     /// Checks that failed.
     pub failed: usize,
-    /// Checks that this host cannot make.
+    /// Checks that could be made if something were installed.
     pub skipped: usize,
+    /// Checks that this host cannot make.
+    pub left_out: usize,
+    /// Titles of the scenarios with failed checks.
+    pub failures: Vec<String>,
 }
 
 impl Totals {
-    fn add(&mut self, report: &Report) {
+    fn add(&mut self, title: String, report: &Report) {
         self.scenarios += 1;
         self.processes += report.processes();
         self.passed += report.count(Verdict::Passed);
         self.failed += report.count(Verdict::Failed);
         self.skipped += report.count(Verdict::Skipped);
+        self.left_out += report.count(Verdict::LeftOut);
+        if report.count(Verdict::Failed) > 0 {
+            self.failures.push(title);
+        }
     }
 }
 
@@ -77,19 +85,24 @@ pub fn run(
                     let Some((scenario, host)) = hosts.get(position) else {
                         break;
                     };
-                    // The receiver outlives the scope.
-                    let _ = sender.send((position, one(scenario, host)));
+                    // Where nobody receives, printing has failed and this is the last one.
+                    let (report, text) = one(scenario, host);
+                    let _ = sender.send((position, scenario.title(), report, text));
                 }
             });
         }
         drop(sender);
         let mut waiting = BTreeMap::new();
         let mut printed = 0;
-        for (position, (report, text)) in done {
-            totals.add(&report);
+        for (position, title, report, text) in done {
+            totals.add(title, &report);
             waiting.insert(position, text);
             while let Some(text) = waiting.remove(&printed) {
-                print(&text)?;
+                if let Err(error) = print(&text) {
+                    // Nobody reads the rest.
+                    next.store(hosts.len(), Ordering::Relaxed);
+                    return Err(error);
+                }
                 printed += 1;
             }
         }

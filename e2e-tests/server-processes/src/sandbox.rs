@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use clap::ValueEnum;
+
 /// How processes are set apart from the host. Addresses and ports are those of the host in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sandbox {
     /// The process is PID 1 of its own PID namespace, with its own `/dev/shm`; needs root.
     Root,

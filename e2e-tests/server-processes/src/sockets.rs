@@ -3,25 +3,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// Below the ports that Linux gives to outgoing connections (from 32768), so that none of those is in the way.
-const FIRST: u16 = 20_000;
-const LAST: u16 = 31_999;
+const FIRST: u32 = 20_000;
+const COUNT: u32 = 12_000;
 
-/// The port that is tried next. Never handed out twice in one run, hence no race between processes that start together.
-static NEXT: AtomicU16 = AtomicU16::new(FIRST);
+/// How many ports were handed out or found taken. Each is handed out once in a run, hence no race between processes that
+/// start together.
+static TRIED: AtomicU32 = AtomicU32::new(0);
 
 /// A port on which nothing listens.
 ///
 /// # Errors
 /// There is none left in the range.
 pub fn free_port() -> Result<u16> {
+    // Two runs at a time begin at different places.
+    let start = std::process::id().wrapping_mul(307) % COUNT;
     loop {
-        let port = NEXT.fetch_add(1, Ordering::Relaxed);
-        anyhow::ensure!(port <= LAST, "no free port between {FIRST} and {LAST}");
+        let tried = TRIED.fetch_add(1, Ordering::Relaxed);
+        ensure!(tried < COUNT, "no free port between {FIRST} and {}", FIRST + COUNT - 1);
+        let port = u16::try_from(FIRST + (start + tried) % COUNT)?;
         if TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
             return Ok(port);
         }

@@ -77,7 +77,8 @@ pub struct RespSpec {
     /// I/O threads, at least 1. Default 8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_workers: Option<i32>,
-    /// Capacity in GB that the server keeps below by evicting. Default 0: no limit.
+    /// Capacity in GB by which the server counts how full the second tier is; it evicts nothing by it. (An adapter
+    /// evicts only with a member `eviction`, which `raw` can carry.) Default 0: not counted.
     #[serde(rename = "maxCapacityGB", skip_serializing_if = "Option::is_none")]
     pub max_capacity_gb: Option<f64>,
     /// Secret with `password` and, optionally, `username`.

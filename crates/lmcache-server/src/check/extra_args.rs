@@ -181,8 +181,10 @@ fn text(subject: &Subject<'_>, complaint: &Complaint<'_>) -> String {
             let mut rows = subject.flags.iter().filter(|flag| flag.name == name);
             let known = match (rows.next(), rows.next_back()) {
                 (Some(first), last) => spans(first.span, last.unwrap_or(first).span),
-                (None, _) => format!("no release up to {} has", newest()),
+                (None, _) => format!("no release up to {} has it", newest()),
             };
+            // Not what stands behind its `=`, which may be a secret.
+            let place = format!("{} {}", path(complaint.index), quote(name));
             format!("{place} is no flag of LMCache {release}, which does not start with it; {known}")
         }
         Problem::Ambiguous(one, other) => format!(
@@ -211,9 +213,9 @@ fn text(subject: &Subject<'_>, complaint: &Complaint<'_>) -> String {
 /// Which releases know it.
 fn spans(first: Span, last: Span) -> String {
     match last.until() {
-        Some(until) if until == first.since() => format!("only {until} has"),
-        Some(until) => format!("{} to {until} have", first.since()),
-        None => format!("releases from {} on have", first.since()),
+        Some(until) if until == first.since() => format!("only {until} has it"),
+        Some(until) => format!("{} to {until} have it", first.since()),
+        None => format!("releases from {} on have it", first.since()),
     }
 }
 

@@ -19,6 +19,13 @@ pub(super) fn engine(spec: &dyn EngineSpec, running: &Running, found: &mut Vec<S
                 .to_owned(),
         );
     }
+    if resp.is_some_and(|resp| resp.max_capacity_gb.is_some_and(|capacity| capacity > 0.0)) {
+        found.push(
+            "spec.l2Backend.resp.maxCapacityGB bounds nothing: the server only counts by it, and evicts only with a member \
+             eviction, which l2Backend.raw with type resp can carry; let Redis evict (maxmemory)"
+                .to_owned(),
+        );
+    }
     read_only_root(spec, found);
 }
 
@@ -67,7 +74,7 @@ pub(super) fn coordinator(spec: &LMCacheCoordinatorSpec, found: &mut Vec<String>
 }
 
 /// A flag that the server refuses without another one.
-const NEEDS: [(&str, &str, Release); 2] = [
+const REQUIRES: [(&str, &str, Release); 2] = [
     ("--enable-tracing", "--otlp-endpoint", r(0, 4, 3)),
     ("--p2p-advertise-url", "--coordinator-url", r(0, 5, 0)),
 ];
@@ -151,17 +158,25 @@ pub(super) fn extra_args(
     found: &mut Vec<String>,
 ) {
     let coordinator = kind == Kind::LMCacheCoordinator;
-    for flag in ["--extra-config", "--runtime-plugin-config", "--server-module"] {
-        if let Some(used) = reading.last(flag)
-            && used
-                .value()
-                .is_some_and(|value| serde_json::from_str::<Value>(value).is_err())
-        {
+    let is_object = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
+    for flag in ["--extra-config", "--server-module"] {
+        if let Some(used) = reading.last(flag).filter(|used| !used.value().is_some_and(is_object)) {
             found.push(format!(
-                "{} {flag} takes JSON: it does not start otherwise",
+                "{} {flag} takes a JSON object: it does not start otherwise",
                 path(used.index)
             ));
         }
+    }
+    if let Some(used) = reading.last("--runtime-plugin-config")
+        && used
+            .value()
+            .is_some_and(|value| serde_json::from_str::<Value>(value).is_err())
+    {
+        found.push(format!(
+            "{} {} takes JSON: it does not start otherwise",
+            path(used.index),
+            used.flag.name
+        ));
     }
     for (flag, servers) in [
         ("--event-transport", "--kafka-bootstrap-servers"),
@@ -199,7 +214,7 @@ pub(super) fn extra_args(
     let release = running.assumed();
     let on = |name: &str| reading.last(name).is_some_and(|used| !used.negated);
     let anywhere = |name: &str| on(name) || arguments.iter().any(|argument| argument.flag == name);
-    for (flag, other, since) in NEEDS {
+    for (flag, other, since) in REQUIRES {
         if on(flag) && release >= since && !anywhere(other) {
             found.push(format!(
                 "spec.extraArgs: the server does not start with {flag} unless {other} is there too"

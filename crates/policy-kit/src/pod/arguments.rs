@@ -97,11 +97,11 @@ impl Arguments<'_> {
 
     /// The edit, unless this vLLM does not know the flag: it would exit over it.
     fn known(&self, edit: Edit, warnings: &mut Vec<String>) -> Option<Edit> {
-        let Some((vllm, remedy)) = self.releases.flag_remedy(word(&edit)) else {
+        let Some((vllm, advice)) = self.releases.without_flag(word(&edit)) else {
             return Some(edit);
         };
         warnings.push(format!(
-            "vLLM {vllm} knows no {}: left out, though CacheBlend needs it; {remedy}",
+            "vLLM {vllm} knows no {}: left out, though CacheBlend needs it; {advice}",
             word(&edit)
         ));
         None
@@ -222,8 +222,8 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
+    use super::super::compatibility::Packed;
     use super::*;
-    use lmcache_api::Release;
     use serde_json::json;
 
     /// The flags that are set in a container with every flag set otherwise, and the warnings about those that are not.
@@ -235,7 +235,7 @@ mod tests {
             index: 0,
             list: CacheblendArguments::Full,
             releases: Releases {
-                vllm: Release::from_tag(vllm),
+                vllm: Packed::from_tag(vllm),
                 ..Releases::default()
             },
             cudagraph,

@@ -4,6 +4,7 @@
 //! [`rules`]. What is not known is not guessed: without two known releases there is no verdict, and one newer than the table
 //! is let through with a warning.
 
+mod packed;
 mod rules;
 mod table;
 
@@ -13,26 +14,27 @@ use super::system::System;
 use crate::keys::{CLIENT_RELEASE, VLLM_RELEASE};
 use crate::text::quoted;
 use lmcache_api::chunk_size;
-use lmcache_api::{EngineSpec, IpcMode, Release, image_parts, server_release};
+use lmcache_api::{EngineSpec, IpcMode, image_parts, server_release};
+pub(super) use packed::Packed;
 use pod_edit::args::CommandLine;
 use pod_edit::metadata;
-use rules::{Clients, Fit};
+use rules::{Fit, Row};
 use serde_json::Value;
-use table::{FIRST_WITH_ISOLATED_IPC, LMCACHE, NEWEST_VLLM, WIRE_GROUPS};
+use table::{FIRST_ISOLATED, ISOLATED_CLIENT, ISOLATED_VLLM, NEWEST_LMCACHE, NEWEST_VLLM, WIRE_GROUPS};
 
 /// The releases at work in one Pod, as far as they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Releases {
-    pub vllm: Option<Release>,
-    pub client: Option<Release>,
-    pub server: Option<Release>,
+    pub vllm: Option<Packed>,
+    pub client: Option<Packed>,
+    pub server: Option<Packed>,
 }
 
 impl Releases {
-    /// What to do for a flag, as it is written, that the Pod's vLLM does not know.
-    pub fn flag_remedy(&self, name: &str) -> Option<(Release, String)> {
+    /// For a flag, as it is written, that the Pod's vLLM does not know: that vLLM, and what to do.
+    pub fn without_flag(&self, name: &str) -> Option<(Packed, &'static str)> {
         let vllm = self.vllm?;
-        rules::flag_remedy(vllm, name).map(|remedy| (vllm, remedy))
+        rules::without_flag(vllm, name).map(|advice| (vllm, advice))
     }
 
     /// Reads releases from annotations of the Pod, which win, and from image tags.
@@ -47,7 +49,7 @@ impl Releases {
         // An annotation that cannot be read means that nobody knows: it was put there because the tag does not say.
         let mut annotated = |key: &str| {
             let text = metadata::annotation(pod, key)?.trim();
-            let found = Release::from_tag(text);
+            let found = Packed::from_tag(text);
             if found.is_none() {
                 warnings.push(format!(
                     "{key} is {}, which is no release: taken for unknown; write it like 0.5.6",
@@ -63,7 +65,7 @@ impl Releases {
             None
         } else {
             annotated(CLIENT_RELEASE).unwrap_or_else(|| match payload {
-                Some(payload) => payload.effective_tag().and_then(Release::from_tag),
+                Some(payload) => payload.effective_tag().and_then(Packed::from_tag),
                 None => tag_release(image, "lmcache/vllm-openai"),
             })
         };
@@ -71,7 +73,7 @@ impl Releases {
         Self {
             vllm,
             client,
-            server: engine.and_then(server_release),
+            server: engine.and_then(server_release).map(Packed::of),
         }
     }
 }
@@ -86,8 +88,8 @@ enum Verdict {
 }
 
 /// A client that cannot work where it is.
-fn incompatible(problem: String, remedy: String) -> Verdict {
-    Verdict::Bad(SkipReason::EngineImageIncompatible, problem, remedy)
+fn incompatible(problem: String, remedy: &str) -> Verdict {
+    Verdict::Bad(SkipReason::EngineImageIncompatible, problem, remedy.to_owned())
 }
 
 /// A client and a server that are to work together.
@@ -156,62 +158,51 @@ pub(super) fn check_blocks(
     verdict.settle(settings.compatibility, warnings)
 }
 
-/// The newest client that was read.
-fn newest_lmcache() -> Release {
-    let [.., newest] = LMCACHE;
-    newest
-}
-
 /// Is one of the releases newer than what was compared? Then nobody knows.
 fn newer(releases: &Releases) -> Verdict {
-    for (name, release, newest) in [
-        ("vLLM", releases.vllm, NEWEST_VLLM),
-        ("LMCache", releases.client, newest_lmcache()),
-    ] {
-        if let Some(release) = release.filter(|release| *release > newest) {
-            return Verdict::Doubt(format!(
-                "{name} {release} is newer than {newest}, the newest that is known here: whether the connector works is not checked"
-            ));
-        }
-    }
-    Verdict::Fine
+    let newer = |release: Option<Packed>, newest| release.filter(|release| *release > newest);
+    let (name, release, newest) = match (
+        newer(releases.vllm, NEWEST_VLLM),
+        newer(releases.client, NEWEST_LMCACHE),
+    ) {
+        (Some(vllm), _) => ("vLLM", vllm, NEWEST_VLLM),
+        (_, Some(client)) => ("LMCache", client, NEWEST_LMCACHE),
+        _ => return Verdict::Fine,
+    };
+    Verdict::Doubt(format!(
+        "{name} {release} is newer than {newest}, the newest that is compared: whether they work together is not known"
+    ))
 }
 
 /// Does the connector load in this vLLM, and is it LMCache's own?
 fn connector(releases: &Releases) -> Verdict {
-    let Some((vllm, clients)) = releases.vllm.and_then(|vllm| Some((vllm, Clients::of(vllm)?))) else {
+    let Some(vllm) = releases.vllm else {
         return Verdict::Fine;
     };
-    if !clients.any_works() {
-        return incompatible(
-            format!("no LMCache release works with vLLM {vllm}"),
-            rules::use_vllm_for(newest_lmcache()),
-        );
-    }
-    let own = clients.with(Fit::OwnConnector);
-    let client = releases.client.filter(|client| *client <= newest_lmcache());
-    let fit = client.and_then(|client| clients.fit(client));
-    match (client, fit, own) {
-        (None, _, Some(own)) | (_, Some(Fit::OwnConnector), Some(own)) => Verdict::Doubt(format!(
-            "vLLM {vllm} runs its own LMCacheMPConnector whatever is injected: only LMCache {own} works, with host and port alone"
-        )),
-        (Some(client), Some(Fit::NoLayoutHint), _) => Verdict::Doubt(format!(
-            "LMCache {client} cannot read the KV layout of vLLM {vllm}; {}",
-            clients.remedy(vllm, client)
-        )),
-        (Some(client), Some(fit), _) => {
-            let problem = match fit {
-                Fit::OwnConnectorFails => {
-                    format!("vLLM {vllm} runs its own connector, which cannot use LMCache {client}")
-                }
-                Fit::NoModule => format!("LMCache {client} has no connector for vLLM {vllm}"),
-                Fit::DoesNotLoad => format!("LMCache {client} does not load in vLLM {vllm}"),
-                Fit::Loads | Fit::NoLayoutHint | Fit::OwnConnector => return Verdict::Fine,
-            };
-            incompatible(problem, clients.remedy(vllm, client))
+    let client = releases.client.filter(|client| *client <= NEWEST_LMCACHE);
+    let Some(Row { fit, advice, .. }) = rules::row(vllm, client) else {
+        return Verdict::Fine;
+    };
+    let problem = match (fit, client) {
+        (Fit::NoClient, _) => format!("no LMCache release works with vLLM {vllm}"),
+        (Fit::OwnConnector, _) => {
+            return Verdict::Doubt(format!(
+                "vLLM {vllm} runs its own LMCacheMPConnector whatever is injected: {advice}"
+            ));
         }
-        _ => Verdict::Fine,
-    }
+        (Fit::NoLayoutHint, Some(client)) => {
+            return Verdict::Doubt(format!(
+                "LMCache {client} cannot read the KV layout of vLLM {vllm}; {advice}"
+            ));
+        }
+        (Fit::OwnConnectorFails, Some(client)) => {
+            format!("vLLM {vllm} runs its own connector, which cannot use LMCache {client}")
+        }
+        (Fit::NoModule, Some(client)) => format!("LMCache {client} has no connector for vLLM {vllm}"),
+        (Fit::DoesNotLoad, Some(client)) => format!("LMCache {client} does not load in vLLM {vllm}"),
+        (Fit::Loads, _) | (_, None) => return Verdict::Fine,
+    };
+    incompatible(problem, advice)
 }
 
 /// Can the client do without shared host memory?
@@ -219,18 +210,15 @@ fn isolation(releases: &Releases, ipc_mode: IpcMode) -> Verdict {
     if ipc_mode != IpcMode::Isolated {
         return Verdict::Fine;
     }
-    let own_connector =
-        |vllm: &Release| Clients::of(*vllm).is_some_and(|clients| clients.with(Fit::OwnConnector).is_some());
-    if let Some(vllm) = releases.vllm.filter(own_connector) {
-        return incompatible(
+    let own_connector = |vllm: &Packed| rules::row(*vllm, None).is_some_and(|row| row.fit == Fit::OwnConnector);
+    match (releases.vllm.filter(own_connector), releases.client) {
+        (Some(vllm), _) => incompatible(
             format!("the engine runs with isolated IPC, which the connector of vLLM {vllm} cannot"),
-            rules::use_vllm_for(FIRST_WITH_ISOLATED_IPC),
-        );
-    }
-    match releases.client {
-        Some(client) if client < FIRST_WITH_ISOLATED_IPC => incompatible(
+            ISOLATED_VLLM,
+        ),
+        (None, Some(client)) if client < FIRST_ISOLATED => incompatible(
             format!("the engine runs with isolated IPC, which LMCache {client} cannot"),
-            format!("use LMCache {FIRST_WITH_ISOLATED_IPC} or newer"),
+            ISOLATED_CLIENT,
         ),
         _ => Verdict::Fine,
     }
@@ -238,19 +226,24 @@ fn isolation(releases: &Releases, ipc_mode: IpcMode) -> Verdict {
 
 /// Do client and server speak the same protocol?
 fn skew(releases: &Releases, staged: bool) -> Verdict {
-    let group = |release: Release| WIRE_GROUPS.iter().rposition(|first| release >= *first);
+    let group = |release: Packed| WIRE_GROUPS.iter().rposition(|first| release >= *first);
     match (releases.client, releases.server) {
-        (Some(client), Some(server)) if client.max(server) > newest_lmcache() => Verdict::Fine,
-        (Some(client), Some(server)) if group(client) != group(server) => Verdict::Bad(
-            SkipReason::ClientServerSkew,
-            format!(
-                "LMCache client {client} does not understand server {server} (the engine would hang or the server lose its cache)"
-            ),
-            "use one release for both".to_owned(),
-        ),
-        (Some(client), Some(server)) if staged && client != server => Verdict::Doubt(format!(
-            "the payload is LMCache {client}, the engine {server}: they understand each other, but one release for both is safer"
-        )),
+        (Some(client), Some(server))
+            if client <= NEWEST_LMCACHE && server <= NEWEST_LMCACHE && group(client) != group(server) =>
+        {
+            Verdict::Bad(
+                SkipReason::ClientServerSkew,
+                format!(
+                    "LMCache client {client} does not understand server {server} (the engine would hang or the server lose its cache)"
+                ),
+                "use one release for both".to_owned(),
+            )
+        }
+        (Some(client), Some(server)) if staged && client != server && client.max(server) <= NEWEST_LMCACHE => {
+            Verdict::Doubt(format!(
+                "the payload is LMCache {client}, the engine {server}: they understand each other, but one release for both is safer"
+            ))
+        }
         _ => Verdict::Fine,
     }
 }
@@ -270,12 +263,12 @@ fn blocks(block: Option<i64>, engine: Option<&dyn EngineSpec>) -> Verdict {
 }
 
 /// The release in the tag of an image, if the image is `repository` (in whatever registry).
-fn tag_release(image: &str, repository: &str) -> Option<Release> {
+fn tag_release(image: &str, repository: &str) -> Option<Packed> {
     let (found, tag) = image_parts(image);
     let ours = found
         .strip_suffix(repository)
         .is_some_and(|registry| registry.is_empty() || registry.ends_with('/'));
-    if ours { tag.and_then(Release::from_tag) } else { None }
+    if ours { tag.and_then(Packed::from_tag) } else { None }
 }
 
 #[cfg(test)]

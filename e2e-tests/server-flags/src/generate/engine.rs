@@ -71,7 +71,11 @@ fn server(random: &mut Random, blends: bool) -> Value {
 
 fn eviction(random: &mut Random, writes_through: bool) -> Value {
     let mut eviction = Fields::new(random);
-    let policies = if writes_through { vec!["LRU"] } else { vec!["LRU", "noop"] };
+    let policies = if writes_through {
+        vec!["LRU"]
+    } else {
+        vec!["LRU", "noop"]
+    };
     eviction.maybe(50, "policy", &texts(&policies));
     eviction.maybe(60, "triggerWatermark", &numbers(&[0.001, 0.8, 0.125, 1.0]));
     eviction.maybe(60, "evictionRatio", &numbers(&[0.001, 0.2, 0.333, 1.0]));
@@ -111,7 +115,10 @@ fn l2_backend(random: &mut Random) -> Value {
     l2.maybe(50, "storePolicy", &texts(&["default", "skip_l1"]));
     l2.maybe(50, "prefetchPolicy", &texts(&["default", "retain"]));
     l2.maybe(50, "prefetchMaxInFlight", &numbers(&[1.0, 8.0, 64.0]));
-    let has_serde = l2.fields.get("raw").is_some_and(|raw| raw["config"].get("serde").is_some());
+    let has_serde = l2
+        .fields
+        .get("raw")
+        .is_some_and(|raw| raw["config"].get("serde").is_some());
     if !has_serde && l2.random.percent(20) {
         let mut aesgcm = Fields::new(l2.random);
         aesgcm.set("masterKeySecretRef", json!({"name": "kv-master-key"}));
@@ -144,7 +151,10 @@ fn raw(random: &mut Random) -> Value {
         if name != "sagemaker-hyperpod" && random.percent(20) {
             let policies = texts(&["LRU", "noop", "IsolatedLRU", "ARC"]);
             let policy = random.pick(&policies.iter().collect::<Vec<_>>());
-            config.insert("eviction".to_owned(), json!({"eviction_policy": policy, "trigger_watermark": 0.9}));
+            config.insert(
+                "eviction".to_owned(),
+                json!({"eviction_policy": policy, "trigger_watermark": 0.9}),
+            );
         }
         if random.percent(15) {
             let types = texts(&["fp8", "turboquant"]);
@@ -156,7 +166,7 @@ fn raw(random: &mut Random) -> Value {
 }
 
 /// What a user may add: known to all releases, to some, to none; and what releases refuse although they know it.
-fn extra_args() -> Vec<Value> {
+pub(super) fn extra_args() -> Vec<Value> {
     vec![
         json!(["--l1-init-size-gb", "12"]),
         json!(["--l1-init-size-gb", "0.5"]),
@@ -167,9 +177,14 @@ fn extra_args() -> Vec<Value> {
         json!(["--supported-transfer-mode", "gpu"]),
         json!(["--max-gpu-workers", "2", "--max-cpu-workers=4"]),
         json!(["--metrics-sample-rate", "0.5"]),
+        json!(["--metrics-sample-rate", "2"]),
+        json!(["--kv-event-log-size", "-1"]),
         json!(["--l1-read-ttl", "60"]),
         json!(["--l1-read-ttl-seconds"]),
-        json!(["--l2-adapter", r#"{"type": "mock", "max_size_gb": 1, "mock_bandwidth_gb": 1}"#]),
+        json!([
+            "--l2-adapter",
+            r#"{"type": "mock", "max_size_gb": 1, "mock_bandwidth_gb": 1}"#
+        ]),
         json!(["--l2-adapter", r#"{"type": "fs", "base_path": "/kv"}"#]),
         json!(["--l2-adapter", r#"{"type": "fs"}"#]),
         json!(["--enable-tracing"]),
@@ -181,6 +196,8 @@ fn extra_args() -> Vec<Value> {
         json!(["--extra-logging-interval", "0"]),
         json!(["--runtime-plugin-config", "{"]),
         json!(["--enable", "transfer_query"]),
+        json!(["--enable", "bogus"]),
+        json!(["--host", "127.0.0.1"]),
         json!(["--quiet", "--output", "/tmp/metrics.json"]),
     ]
 }

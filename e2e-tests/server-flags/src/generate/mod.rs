@@ -12,21 +12,26 @@ use crate::input::{Input, Source};
 /// How many are made.
 pub const COUNT: usize = 200;
 
-/// The resources, always the same: 60 % LMCacheEngines, 15 % CacheBlendEngines, 25 % LMCacheCoordinators.
+/// The resources, always the same: half LMCacheEngines, a quarter CacheBlendEngines, a quarter LMCacheCoordinators.
 pub fn all() -> Vec<Input> {
     let mut random = Random::new(0x1A4C_A0E5);
     (0..COUNT)
         .map(|number| {
             let kind = match random.below(100) {
-                0..60 => Kind::LMCacheEngine,
-                60..75 => Kind::CacheBlendEngine,
+                0..50 => Kind::LMCacheEngine,
+                50..75 => Kind::CacheBlendEngine,
                 _ => Kind::LMCacheCoordinator,
             };
             let spec = match kind {
                 Kind::LMCacheCoordinator => coordinator(&mut random),
                 _ => engine::spec(&mut random, kind),
             };
-            let modes = [&IpcMode::HostIPC, &IpcMode::HostIPC, &IpcMode::HostShm, &IpcMode::Isolated];
+            let modes = [
+                &IpcMode::HostIPC,
+                &IpcMode::HostIPC,
+                &IpcMode::HostShm,
+                &IpcMode::Isolated,
+            ];
             Input {
                 source: Source::Generated,
                 name: format!("{number:03}"),
@@ -76,7 +81,13 @@ impl<'r> Fields<'r> {
 
 fn numbers(values: &[f64]) -> Vec<Value> {
     // As YAML has it: 60, not 60.0.
-    let number = |value: &f64| if value.fract() == 0.0 { json!(*value as i64) } else { json!(value) };
+    let number = |value: &f64| {
+        if value.fract() == 0.0 {
+            json!(*value as i64)
+        } else {
+            json!(value)
+        }
+    };
     values.iter().map(number).collect()
 }
 
@@ -102,22 +113,32 @@ fn coordinator(random: &mut Random) -> Value {
         &[json!({}), json!({"enabled": true}), json!({"enabled": false})],
     );
     spec.maybe(10, "env", &[json!([{"name": "PYTHONHASHSEED", "value": "0"}])]);
-    spec.maybe(
-        25,
-        "extraArgs",
-        &[
-            json!(["--timeout-keep-alive", "5"]),
-            json!(["--timeout-keep=0"]),
-            json!(["--hash-algorithm", "blake3"]),
-            json!(["--disable-metrics"]),
-            json!(["--checkpoint-interval", "-1"]),
-            json!(["--enable-blend"]),
-            json!(["--format", "json", "-q"]),
-            json!(["--extra-config", "[]"]),
-            json!(["--event-transport", "kafka"]),
-        ],
-    );
+    spec.maybe(25, "extraArgs", &coordinator_extra_args());
     spec.done()
+}
+
+/// As for servers: known to some releases, refused by some.
+fn coordinator_extra_args() -> Vec<Value> {
+    vec![
+        json!(["--timeout-keep-alive", "5"]),
+        json!(["--timeout-keep=0"]),
+        json!(["--hash-algorithm", "blake3"]),
+        json!(["--disable-metrics"]),
+        json!(["--checkpoint-interval", "-1"]),
+        json!(["--enable-blend"]),
+        json!(["--format", "json", "-q"]),
+        json!(["--extra-config", "[]"]),
+        json!(["--event-transport", "kafka"]),
+        json!(["--event-transport", "kafka", "--kafka-bootstrap-servers", "kafka:9092"]),
+    ]
+}
+
+/// Every list of `extraArgs` that may be chosen for this kind.
+pub fn extra_args(kind: Kind) -> Vec<Value> {
+    match kind {
+        Kind::LMCacheCoordinator => coordinator_extra_args(),
+        _ => engine::extra_args(),
+    }
 }
 
 #[cfg(test)]
@@ -176,7 +197,11 @@ mod tests {
         ] {
             for field in fields.split_whitespace() {
                 let name = format!("{kind}.{field}");
-                let times: usize = counts.iter().filter(|(path, _)| path.starts_with(&name)).map(|(_, n)| n).sum();
+                let times: usize = counts
+                    .iter()
+                    .filter(|(path, _)| path.starts_with(&name))
+                    .map(|(_, n)| n)
+                    .sum();
                 assert!(times >= 3, "{name}: {times} times");
             }
         }

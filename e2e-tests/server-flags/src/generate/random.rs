@@ -29,7 +29,10 @@ impl Random {
     /// One of `items`, which must not be empty.
     pub fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
         let index = self.below(items.len());
-        #[expect(clippy::indexing_slicing, reason = "the index is below the length, and no caller has an empty list")]
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "the index is below the length, and no caller has an empty list"
+        )]
         items[index]
     }
 }

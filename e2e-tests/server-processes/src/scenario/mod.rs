@@ -13,6 +13,9 @@ use lmcache_api::Release;
 use crate::host::Host;
 use crate::report::Report;
 
+/// Starts processes and writes what came of it.
+pub type Run = dyn Fn(&Host<'_>, &mut Report) -> Result<()> + Send + Sync;
+
 /// Started processes and the checks on them.
 pub struct Scenario {
     /// A few words; with the release the name of the folder of its logs.
@@ -20,7 +23,7 @@ pub struct Scenario {
     /// The release that runs.
     pub release: Release,
     /// Starts and checks. An error counts as a failed check.
-    pub run: Box<dyn Fn(&Host<'_>, &mut Report) -> Result<()> + Send + Sync>,
+    pub run: Box<Run>,
 }
 
 impl Scenario {

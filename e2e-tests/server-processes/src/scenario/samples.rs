@@ -9,7 +9,7 @@ use lmcache_api::Kind;
 use serde_json::{Value, json};
 
 use super::coordinator::{alone, for_engine, registered, url};
-use super::engine::{serves, stops};
+use super::engine::{accepts, serves, stops};
 use super::tier::connects;
 use crate::arguments::adapters;
 use crate::host::{Changes, Host};
@@ -85,11 +85,11 @@ fn needs(args: &[String]) -> Option<String> {
 /// A process does not start or stops answering.
 pub fn sample(host: &Host<'_>, report: &mut Report, sample: &Sample) -> Result<()> {
     if let Some(needs) = &sample.needs {
-        report.skip("not started", format!("it needs {needs}"));
+        report.leave_out(&sample.file, format!("it needs {needs}"));
         return Ok(());
     }
     let alone_rendered = render(&sample.object, None)?;
-    report.equal("faults", alone_rendered.faults.len(), 0);
+    accepts(report, &alone_rendered);
     if kind(&sample.object) == Some(Kind::LMCacheCoordinator) {
         return alone(host, report, &alone_rendered);
     }

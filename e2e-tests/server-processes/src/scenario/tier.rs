@@ -7,7 +7,7 @@ use anyhow::Result;
 use lmcache_api::Release;
 use serde_json::{Value, json};
 
-use super::engine::{opens, server_offers, stops};
+use super::engine::{accepts, opens, says, server_offers, stops};
 use crate::host::{Changes, Host, Started};
 use crate::http;
 use crate::redis::{PASSWORD, Redis, USER};
@@ -55,7 +55,7 @@ pub fn resp(host: &Host<'_>, report: &mut Report, release: Release, login: Login
         resp.insert("authSecretRef".into(), json!({"name": "redis-login"}));
     }
     let rendered = render(&rendered::engine(release, json!({"l2Backend": {"resp": resp}})), None)?;
-    report.equal("faults", rendered.faults.len(), 0);
+    accepts(report, &rendered);
     let redis = match login {
         Login::Down => None,
         Login::None | Login::Right | Login::Wrong => Some(Redis::start(login != Login::None, &host.folder)?),
@@ -113,16 +113,6 @@ pub fn connects(report: &mut Report, redis: &Redis, user: &str) -> Result<()> {
         }
         thread::sleep(Duration::from_millis(200));
     }
-}
-
-fn says(report: &mut Report, started: &Started, text: &str) {
-    let begun = Instant::now();
-    while !started.process.log().contains(text) && begun.elapsed() < CONNECT {
-        thread::sleep(Duration::from_millis(200));
-    }
-    let log = started.process.log();
-    let lines = log.lines().filter(|line| line.contains(text)).count();
-    report.check(format!("the log says {text:?}"), lines > 0, format!("{lines} times"));
 }
 
 fn seems_well(report: &mut Report, rendered: &Rendered, started: &Started) -> Result<()> {

@@ -11,9 +11,9 @@ mod test_runner {
 
 fn known(vllm: &str, client: &str, server: &str) -> Releases {
     Releases {
-        vllm: Release::from_tag(vllm),
-        client: Release::from_tag(client),
-        server: Release::from_tag(server),
+        vllm: Packed::from_tag(vllm),
+        client: Packed::from_tag(client),
+        server: Packed::from_tag(server),
     }
 }
 
@@ -98,7 +98,7 @@ fn vllm_and_client(#[case] vllm: &str, #[case] client: &str, #[case] expected: &
 fn harm_names_what_to_use(#[case] vllm: &str, #[case] client: &str, #[case] problem: &str, #[case] remedy: &str) {
     assert_eq!(
         connector(&known(vllm, client, "")),
-        incompatible(problem.to_owned(), remedy.to_owned())
+        incompatible(problem.to_owned(), remedy)
     );
 }
 
@@ -173,6 +173,28 @@ fn isolated_ipc(#[case] vllm: &str, #[case] client: &str, #[case] fine: bool) {
     assert_eq!(isolation(&known(vllm, client, ""), IpcMode::HostIPC), Verdict::Fine);
 }
 
+#[test_runner::test]
+fn packed_releases_compare_and_read_as_what_they_are() {
+    let tags = [
+        "0.0.0",
+        "0.4.7",
+        "0.4.10",
+        "0.5.0",
+        "0.5.20261129",
+        "0.5.4294967295",
+        "0.33.0",
+        "1.0.0",
+        "999.0.1",
+    ];
+    let packed: Vec<Packed> = tags.iter().filter_map(|tag| Packed::from_tag(tag)).collect();
+    assert!(packed.is_sorted_by(|one, next| one < next), "{packed:?}");
+    assert_eq!(packed.iter().map(ToString::to_string).collect::<Vec<_>>(), tags);
+    assert_eq!(
+        Packed::from_tag("0.4294967295.1").map(|it| it.to_string()).as_deref(),
+        Some("0.4194303.1")
+    );
+}
+
 #[rstest]
 #[case::plain("vllm/vllm-openai:v0.19.0", Some("0.19.0"))]
 #[case::registry("docker.io/vllm/vllm-openai:v0.19.0", Some("0.19.0"))]
@@ -189,7 +211,7 @@ fn isolated_ipc(#[case] vllm: &str, #[case] client: &str, #[case] fine: bool) {
 fn release_of_an_image(#[case] image: &str, #[case] expected: Option<&str>) {
     assert_eq!(
         tag_release(image, "vllm/vllm-openai"),
-        expected.and_then(Release::from_tag)
+        expected.and_then(Packed::from_tag)
     );
 }
 
@@ -209,16 +231,16 @@ fn data() -> Value {
     serde_json::from_str(include_str!("../../../data/clients.json")).expect("clients.json is JSON")
 }
 
-fn names(data: &Value, side: &str) -> Vec<Release> {
+fn names(data: &Value, side: &str) -> Vec<Packed> {
     let list = data[side].as_array().expect("a list of releases");
     list.iter()
-        .map(|each| Release::from_tag(each["release"].as_str().expect("a text")).expect("a release"))
+        .map(|each| Packed::from_tag(each["release"].as_str().expect("a text")).expect("a release"))
         .collect()
 }
 
 /// The releases of a range: first and last, both included; no last one is the newest.
-fn ranged(ends: &Value, names: &[Release]) -> Vec<Release> {
-    let end = |index: usize| ends[index].as_str().and_then(Release::from_tag);
+fn ranged(ends: &Value, names: &[Packed]) -> Vec<Packed> {
+    let end = |index: usize| ends[index].as_str().and_then(Packed::from_tag);
     let (first, last) = (
         end(0).expect("a first release"),
         end(1).unwrap_or(names[names.len() - 1]),
@@ -255,20 +277,23 @@ fn every_pair_that_was_read_is_judged_as_it_was_read() {
         }
     }
     assert_eq!(fits.len(), vllm.len() * lmcache.len());
-    let works = |vllm: &Release| fits.iter().any(|(pair, fit)| pair.0 == *vllm && fit.works());
+    let works = |vllm: &Packed| {
+        let mut column = fits.iter().filter(|(pair, _)| pair.0 == *vllm);
+        column.any(|(_, fit)| matches!(fit, Fit::Loads | Fit::NoLayoutHint | Fit::OwnConnector))
+    };
     for ((vllm, client), fit) in &fits {
-        let clients = Clients::of(*vllm).expect("a vLLM of the table");
-        assert_eq!(clients.fit(*client), Some(*fit), "{vllm} and {client}");
+        let fit = if works(vllm) { *fit } else { Fit::NoClient };
+        let found = rules::row(*vllm, Some(*client)).map(|row| row.fit);
+        assert_eq!(found, Some(fit), "{vllm} and {client}");
         let verdict = connector(&Releases {
             vllm: Some(*vllm),
             client: Some(*client),
             server: None,
         });
         let expected = match fit {
-            _ if !works(vllm) => "bad",
             Fit::Loads => "fine",
             Fit::NoLayoutHint | Fit::OwnConnector => "doubt",
-            Fit::OwnConnectorFails | Fit::NoModule | Fit::DoesNotLoad => "bad",
+            Fit::OwnConnectorFails | Fit::NoModule | Fit::DoesNotLoad | Fit::NoClient => "bad",
         };
         let found = match verdict {
             Verdict::Fine => "fine",
@@ -283,7 +308,7 @@ fn every_pair_that_was_read_is_judged_as_it_was_read() {
 fn a_group_understands_itself_and_no_other() {
     let data = data();
     let lmcache = names(&data, "lmcache");
-    let groups: Vec<Vec<Release>> = data["wire"]
+    let groups: Vec<Vec<Packed>> = data["wire"]
         .as_array()
         .expect("a list")
         .iter()
@@ -315,16 +340,16 @@ fn what_we_write_into_the_connection_is_read_from_the_release_that_the_table_nam
     let first = |key: &str| {
         let rows = data["keys"].as_array().expect("a list");
         let row = rows.iter().find(|row| row["key"] == key).expect("the key is read");
-        Release::from_tag(row["first"].as_str().expect("a text")).expect("a release")
+        Packed::from_tag(row["first"].as_str().expect("a text")).expect("a release")
     };
-    assert_eq!(first("lmcache.mp.isolated_ipc"), FIRST_WITH_ISOLATED_IPC);
-    assert_eq!(FIRST_WITH_ISOLATED_IPC, lmcache_api::FIRST_RELEASE_WITH_ISOLATED_IPC);
+    assert_eq!(first("lmcache.mp.isolated_ipc"), FIRST_ISOLATED);
+    assert_eq!(FIRST_ISOLATED, Packed::of(lmcache_api::FIRST_RELEASE_WITH_ISOLATED_IPC));
     // The others are read by every client that has the connector at all.
-    for (vllm, client, fit) in table::FITS {
-        if fit.works() && fit != Fit::OwnConnector {
+    for row in &table::ROWS {
+        if matches!(row.fit, Fit::Loads | Fit::NoLayoutHint) {
             assert!(
-                client >= first("lmcache.mp.host") && client >= first("lmcache.mp.port"),
-                "{vllm}"
+                row.client >= first("lmcache.mp.host").max(first("lmcache.mp.port")),
+                "{row:?}"
             );
         }
     }
@@ -339,21 +364,21 @@ fn a_flag_is_known_to_the_releases_that_know_it() {
         let known = ranged(&row["vllm"], &vllm);
         for release in &vllm {
             assert_eq!(
-                rules::flag_remedy(*release, flag).is_none(),
+                rules::without_flag(*release, flag).is_none(),
                 known.contains(release),
                 "{flag} in {release}"
             );
         }
     }
     let old = known("0.12.0", "", "");
-    let (release, remedy) = old.flag_remedy("--attention-backend").expect("it is not known there");
+    let (release, advice) = old.without_flag("--attention-backend").expect("it is not known there");
     assert_eq!(
-        (release.to_string().as_str(), remedy.as_str()),
+        (release.to_string().as_str(), advice),
         ("0.12.0", "use vLLM 0.13.0 or newer")
     );
     // The connection is injected without this question, so every vLLM has to know its flag.
     assert!(
         vllm.iter()
-            .all(|release| rules::flag_remedy(*release, "--kv-transfer-config").is_none())
+            .all(|release| rules::without_flag(*release, "--kv-transfer-config").is_none())
     );
 }
