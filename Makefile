@@ -1,5 +1,5 @@
 # `make` or `make help` lists the targets. Rust alone is needed, but for `test-wasm` (Node), `e2e-kwctl` (kwctl, bats, jq), and
-# the tables and servers of the LMCache releases: `releases`, `tables`, `test-tables`, `test-flags`, `test-server` (Python 3.11).
+# the tables and servers of the LMCache releases: `releases`, `tables`, `test-tables`, `test-flags`, `test-server` (Python).
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -63,11 +63,11 @@ test-tables: ## Test the tool that reads the releases (skipped where Python 3.11
 	@tools/python-or-skip test-tables -m unittest discover --start-directory tools/releases/tests --top-level-directory tools
 
 .PHONY: test-flags
-test-flags: ## Give every rendered command line to the argument parsers of the released servers (PyPI, Python 3.11)
+test-flags: ## Give every rendered command line to the argument parsers of the released servers (PyPI, Python 3.10 or newer)
 	cargo run --locked --quiet -p server-flags
 
 .PHONY: test-server
-test-server: ## Start rendered containers as processes of the released servers (PyPI, Python 3.11, redis-server; 6 GB, once)
+test-server: ## Start rendered containers as processes of the released servers (PyPI, Python 3.10 to 3.13, redis-server; 6 GB, once)
 	cargo run --locked --quiet -p server-processes
 
 .PHONY: lint

@@ -39,7 +39,7 @@ fn server_rows(position: usize) -> Vec<(&'static str, String)> {
         (
             "HTTP",
             format!(
-                ":{} on every address, as --http-host 0.0.0.0 is always given{bound}; no authentication",
+                ":{} on every address with the --http-host 0.0.0.0 that is always rendered{bound}; no authentication",
                 offers.http_port
             ),
         ),

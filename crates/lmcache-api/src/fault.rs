@@ -98,6 +98,18 @@ pub fn quote(text: &str) -> String {
     shorten(go_json::quote(text))
 }
 
+/// A text in which nobody's login stands: of `http://user:password@host` remains `http://...@host`.
+pub fn without_login(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text.to_owned();
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest.get(..end).and_then(|authority| authority.rfind('@')) {
+        Some(at) => format!("{scheme}://...{}", rest.get(at..).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 fn shorten(text: String) -> String {
     if text.len() <= MAX_ECHO {
         return text;

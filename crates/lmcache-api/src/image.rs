@@ -39,6 +39,14 @@ impl ImageSpec {
         }
     }
 
+    /// Whether this is LMCache's own image, in whatever registry.
+    pub fn is_lmcache(&self) -> bool {
+        let repository = self.repository.as_deref().unwrap_or(DEFAULT_REPOSITORY);
+        let (name, _) = image_parts(repository);
+        name.strip_suffix(DEFAULT_REPOSITORY)
+            .is_some_and(|registry| registry.is_empty() || registry.ends_with('/'))
+    }
+
     /// What is wrong with the repository or the tag, roughly, as far as they are set: what no node can pull.
     ///
     /// # Errors

@@ -51,7 +51,7 @@ pub use image::{DEFAULT_REPOSITORY, DEFAULT_TAG, ImageRef, image_parts, image_re
 pub use ipc::{FIRST_RELEASE_WITH_ISOLATED_IPC, IpcMode, ipc_mode};
 pub use kind::{API_VERSION, GROUP, Kind, VERSION};
 pub use object::{AnyObject, Object, ObjectMeta};
-pub use release::{Release, server_release};
+pub use release::{Release, image_release, server_release};
 pub use spec::*;
 pub use validate::validate;
 pub use view::EngineView;

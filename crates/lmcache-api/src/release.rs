@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::EngineSpec;
+use crate::{EngineSpec, ImageSpec};
 
 /// A release: `0.5.3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,11 +45,25 @@ fn number(text: &str) -> Option<(u32, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// The release that an engine's servers run: `spec.server.release`, else the tag of its image if that is a version.
-/// `None` when unknown, also when `spec.server.release` is unreadable.
+/// The release that an engine's servers run: `spec.server.release`, else the tag of its image ([`image_release`]). `None`
+/// when unknown, also when `spec.server.release` is unreadable.
 pub fn server_release(spec: &dyn EngineSpec) -> Option<Release> {
     match spec.server().and_then(|server| server.release.as_deref()) {
         Some(release) => Release::from_tag(release),
-        None => Release::from_tag(spec.image()?.effective_tag()?),
+        None => image_release(spec.image()?),
     }
+}
+
+/// The first release with servers of their own process. Lower versions in the tag of somebody's own image count its builds.
+const FIRST_MULTIPROCESS: Release = Release {
+    major: 0,
+    minor: 4,
+    patch: 1,
+};
+
+/// The release in the tag of an image, if that is a version. In a repository that is not LMCache's image, a version below
+/// 0.4.1 is no release but somebody's own count.
+pub fn image_release(image: &ImageSpec) -> Option<Release> {
+    let release = Release::from_tag(image.effective_tag()?)?;
+    (release >= FIRST_MULTIPROCESS || image.is_lmcache()).then_some(release)
 }

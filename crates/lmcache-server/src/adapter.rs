@@ -70,16 +70,20 @@ pub(crate) enum Found {
     Missing,
     /// This value, which no release takes.
     Value(String),
-    /// A value that another release may take.
+    /// A value that another release takes.
     OtherRelease(String),
+    /// A value that no release takes, but an image with more than LMCache in it may.
+    Unknown(String),
 }
 
 /// An adapter's configuration, and the environment that some adapters read beside it.
 pub(crate) struct Config<'a> {
     /// The word in `type`.
     pub type_: &'a str,
-    /// A member by its key; explicit nulls are not there, as for Python.
+    /// A member by its key.
     pub member: &'a dyn Fn(&str) -> Option<&'a Value>,
+    /// Whether the server gets the text as it stands. What is rendered has lost `null`s and the `.0` of whole numbers.
+    pub verbatim: bool,
     /// Whether the server's environment has a variable.
     pub has_variable: &'a dyn Fn(&str) -> bool,
 }
@@ -91,14 +95,22 @@ impl Config<'_> {
         let rows = || ADAPTERS.iter().filter(|adapter| adapter.name == self.type_);
         let row = rows().find(|adapter| adapter.span.holds(running.position));
         if row.is_none() {
-            let other = match rows().next() {
-                Some(other) => format!("the first release that has it is {}", other.span.since()),
-                None => format!("it has {}", adapters(running.position)),
+            let release = running.assumed();
+            let (value, text) = (quote(self.type_), format!("LMCache {release} has no such adapter; "));
+            let (found_, text) = match rows().next() {
+                Some(other) => {
+                    let text = format!("{text}the first release that has it is {}", other.span.since());
+                    (Found::OtherRelease(value), text)
+                }
+                None => (
+                    Found::Unknown(value),
+                    format!("{text}it has {}", adapters(running.position)),
+                ),
             };
             found.push(Objection {
                 path: String::new(),
-                found: Found::OtherRelease(quote(self.type_)),
-                text: format!("LMCache {} has no such adapter; {other}", running.assumed()),
+                found: found_,
+                text,
             });
         }
         // Of an adapter that came later, the members that it will want are said at once.
@@ -120,7 +132,13 @@ impl Config<'_> {
             .filter(|need| need.adapter == row.name && need.span.holds(position));
         let conditional = conditional.filter(|need| match need.when {
             When::Always => true,
-            When::Without(member) => (self.member)(member).is_none(),
+            // An empty list of devices is none, unless devices may come later.
+            When::Without(member) => match (self.member)(member) {
+                Some(Value::Array(items)) if items.is_empty() => {
+                    (self.member)("hotplug_enabled").is_none_or(|enabled| enabled != &Value::Bool(true))
+                }
+                other => other.is_none(),
+            },
             When::Unset(variable) => !(self.has_variable)(variable),
             When::Backend(names) => (self.member)("backend")
                 .and_then(Value::as_str)
@@ -132,11 +150,22 @@ impl Config<'_> {
                 None => (self.member)(member),
             };
             // No adapter takes an empty text where it wants something.
-            if value.is_none_or(|value| value.is_null() || value == "") {
+            let objection = match value {
+                None | Some(Value::Null) => Some((
+                    Found::Missing,
+                    format!("the adapter {} does not start without it", self.type_),
+                )),
+                Some(value) if value == "" => Some((
+                    Found::Missing,
+                    format!("the adapter {} does not start without it", self.type_),
+                )),
+                Some(value) => wrong(member, value).map(|expected| (Found::Value(said(value)), expected.to_owned())),
+            };
+            if let Some((found_, text)) = objection {
                 found.push(Objection {
                     path: below(member),
-                    found: Found::Missing,
-                    text: format!("the adapter {} does not start without it", self.type_),
+                    found: found_,
+                    text,
                 });
             }
         }
@@ -144,19 +173,24 @@ impl Config<'_> {
 
     fn resp(&self, found: &mut Vec<Objection>) {
         let mut expect = |key: &str, fits: fn(&Value) -> bool, expected: &str| {
-            if let Some(value) = (self.member)(key).filter(|value| !fits(value)) {
+            let value = (self.member)(key).filter(|value| self.verbatim || !value.is_null());
+            if let Some(value) = value.filter(|value| !fits(value)) {
                 found.push(Objection {
                     path: below(key),
-                    found: Found::Value(echo(value)),
+                    found: Found::Value(said(value)),
                     text: expected.to_owned(),
                 });
             }
         };
-        // 8.0 is written as 8, as the Go operator does.
-        let positive: fn(&Value) -> bool = |value| {
-            value
-                .as_f64()
-                .is_some_and(|number| number >= 1.0 && number.fract() == 0.0)
+        // 8.0 is rendered as 8, as the Go operator does.
+        let positive: fn(&Value) -> bool = if self.verbatim {
+            |value| value.as_u64().is_some_and(|number| number > 0)
+        } else {
+            |value| {
+                value
+                    .as_f64()
+                    .is_some_and(|number| number >= 1.0 && number.fract() == 0.0)
+            }
         };
         expect("host", Value::is_string, "must be a host name");
         expect("port", positive, "must be a positive integer");
@@ -170,7 +204,9 @@ impl Config<'_> {
 
     /// A member that is an object with a word in it.
     fn word(&self, key: &str, word_key: &str, words: &'static [Word], running: &Running, found: &mut Vec<Objection>) {
-        let Some(value) = (self.member)(key) else { return };
+        let Some(value) = (self.member)(key).filter(|value| !value.is_null()) else {
+            return;
+        };
         let release = running.assumed();
         let first = first_of(words);
         let mut object = |path, found_, text| {
@@ -189,7 +225,7 @@ impl Config<'_> {
             let text = format!(
                 "LMCache {release} ignores {key} without a word{plain}; the first release that heeds it is {first}"
             );
-            return object(below(key), Found::OtherRelease(echo(value)), text);
+            return object(below(key), Found::OtherRelease(said(value)), text);
         }
         let known = known_words(words, running.position);
         let word_path = format!(".{key}.{word_key}");
@@ -202,20 +238,65 @@ impl Config<'_> {
                 if rows.clone().any(|word| word.span.holds(running.position)) {
                     return;
                 }
-                let since = rows.next().map(|word| word.span.since());
-                let since = since.map(|since| format!("; the first release that does is {since}"));
+                let other = rows.next().map(|word| word.span.since());
+                let since = other.map(|since| format!("; the first release that does is {since}"));
                 let text_ = format!(
                     "LMCache {release} does not know it{}; it knows {known}",
                     since.unwrap_or_default()
                 );
-                object(word_path, Found::OtherRelease(quote(text)), text_);
+                let value = quote(text);
+                let found_ = if other.is_some() {
+                    Found::OtherRelease(value)
+                } else {
+                    Found::Unknown(value)
+                };
+                object(word_path, found_, text_);
             }
             _ => object(
                 below(key),
-                Found::Value(echo(value)),
+                Found::Value(said(value)),
                 format!("must be an object with a text {word_key}"),
             ),
         }
+    }
+}
+
+/// Members that are whole numbers above 0, as far as some release requires them.
+const WHOLE: [&str; 2] = ["pool_size", "slot_bytes"];
+/// Members that are numbers above 0.
+const NUMBERS: [&str; 3] = ["max_dax_size_gb", "max_size_gb", "mock_bandwidth_gb"];
+/// Members that may be more than a text.
+const OTHERS: [&str; 8] = [
+    "backend_params.max_capacity_gb",
+    "backend_params.use_direct_io",
+    "host",
+    "hosts",
+    "inner",
+    "port",
+    "startup_nodes",
+    "bigtable_table_name",
+];
+
+/// What a required member must be instead.
+fn wrong(member: &str, value: &Value) -> Option<&'static str> {
+    if WHOLE.contains(&member) {
+        let whole = value
+            .as_f64()
+            .is_some_and(|number| number >= 1.0 && number.fract() == 0.0);
+        return (!whole).then_some("must be a positive integer");
+    }
+    if NUMBERS.contains(&member) {
+        return (!value.as_f64().is_some_and(|number| number > 0.0)).then_some("must be a number greater than 0");
+    }
+    (!OTHERS.contains(&member) && !value.is_string()).then_some("must be a text")
+}
+
+/// A value in a message. Not what is inside an object: there may be a key in it.
+fn said(value: &Value) -> String {
+    match value {
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        value => echo(value),
     }
 }
 

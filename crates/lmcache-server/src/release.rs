@@ -1,6 +1,6 @@
 //! Which release runs.
 
-use lmcache_api::{AnyObject, EngineSpec, ImageSpec, LMCacheCoordinatorSpec, Release, server_release};
+use lmcache_api::{AnyObject, EngineSpec, ImageSpec, LMCacheCoordinatorSpec, Release, image_release, server_release};
 
 use crate::table::{RELEASES, newest};
 
@@ -18,6 +18,12 @@ pub struct Running {
     pub field: &'static str,
     /// Position in [`RELEASES`] of the release that is assumed.
     pub position: usize,
+    /// Whether the image is LMCache's own; others may hold more than LMCache.
+    pub is_lmcache: bool,
+    /// What the image tag says, where `field` says otherwise.
+    pub contradicted: Option<Release>,
+    /// A version in the tag that is none of LMCache's.
+    pub own_version: Option<Release>,
 }
 
 /// Path of the field that tells an engine's release.
@@ -46,7 +52,7 @@ impl Running {
         let image = spec.image.as_ref();
         let stated = match spec.release.as_deref() {
             Some(release) => Release::from_tag(release),
-            None => image.and_then(ImageSpec::effective_tag).and_then(Release::from_tag),
+            None => image.and_then(image_release),
         };
         Self::new(stated, spec.release.is_some(), image, COORDINATOR_FIELD)
     }
@@ -58,6 +64,10 @@ impl Running {
             Some(repository) if repository.contains('@') => "spec.image.repository",
             _ => "spec.image.tag",
         };
+        let is_lmcache = image.is_none_or(ImageSpec::is_lmcache);
+        let tag = image.and_then(ImageSpec::effective_tag).and_then(Release::from_tag);
+        // In the tag of somebody's own image, a version that LMCache never had counts that image's builds.
+        let stated = stated.filter(|stated| by_field || is_lmcache || *stated <= newest());
         let assumed = stated.unwrap_or(newest());
         let position = RELEASES.iter().rposition(|known| *known <= assumed);
         Self {
@@ -65,6 +75,9 @@ impl Running {
             path,
             field,
             position: position.unwrap_or_default(),
+            is_lmcache,
+            contradicted: tag.filter(|tag| by_field && is_lmcache && stated.is_some_and(|stated| stated != *tag)),
+            own_version: tag.filter(|_| !by_field && stated.is_none()),
         }
     }
 

@@ -64,6 +64,18 @@ fn ours(object: &AnyObject, go: &[String]) -> Vec<String> {
         }
     }
     if let AnyObject::LMCacheCoordinator(coordinator) = object
+        && coordinator
+            .spec
+            .prometheus
+            .as_ref()
+            .and_then(|prometheus| prometheus.enabled)
+            == Some(false)
+    {
+        // The Go operator leaves the coordinator's metrics on.
+        let place = line.iter().position(|token| token == "--trigger-watermark").unwrap() + 2;
+        line.insert(place, "--disable-metrics".to_owned());
+    }
+    if let AnyObject::LMCacheCoordinator(coordinator) = object
         && (coordinator.spec.blend_chunk_size.is_some() || coordinator.spec.blend_probe_stride.is_some())
     {
         // Since 0.5.4 there is no index, which both are about, unless it is asked for.

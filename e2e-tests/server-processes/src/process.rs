@@ -149,9 +149,9 @@ impl Process {
         names
     }
 
-    /// Everything that it printed.
+    /// Everything that it printed, without colours.
     pub fn log(&self) -> String {
-        fs::read(&self.log).map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+        fs::read(&self.log).map_or_else(|_| String::new(), |bytes| plain(&String::from_utf8_lossy(&bytes)))
     }
 
     /// The first line of the log with these words.
@@ -204,6 +204,17 @@ impl Drop for Process {
     }
 }
 
+/// The text without escape sequences for colours (`ESC [ 33 ; 20 m`).
+fn plain(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        out.push_str(rest.strip_prefix('m').unwrap_or(rest));
+    }
+    out
+}
+
 /// A process and all that descend from it.
 fn descendants(pid: i32) -> Vec<i32> {
     let mut found = vec![pid];
@@ -244,18 +255,34 @@ mod tests {
         assert_eq!(parent_of(""), None);
     }
 
-    fn start(script: &str, name: &str) -> Process {
+    #[test]
+    fn removes_colours() {
+        assert_eq!(plain("\u{1b}[33;20mone\u{1b}[0m two"), "one two");
+        assert_eq!(plain("plain"), "plain");
+    }
+
+    /// A process whose log is removed with it.
+    struct Scratch(Process);
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            fs::remove_file(&self.0.log).unwrap();
+        }
+    }
+
+    fn start(script: &str, name: &str) -> Scratch {
         let line = Line {
             argv: ["sh", "-c", script].map(str::to_owned).into(),
             env: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
         };
         let log = std::env::temp_dir().join(format!("server-processes-{}-{name}", std::process::id()));
-        Process::start(&line, Sandbox::Bare, &Mounts::default(), Path::new("/"), &log).unwrap()
+        Scratch(Process::start(&line, Sandbox::Bare, &Mounts::default(), Path::new("/"), &log).unwrap())
     }
 
     #[test]
     fn tells_exit_codes_signals_and_last_words() {
-        let mut process = start("echo one; echo two >&2; echo; exit 3", "exit");
+        let mut scratch = start("echo one; echo two >&2; echo; exit 3", "exit");
+        let process = &mut scratch.0;
         assert_eq!(process.end(STOP).unwrap(), Some(3));
         assert!(process.last_words().starts_with("two ["), "{}", process.last_words());
         assert_eq!(process.said("ne").as_deref(), Some("one"));
@@ -263,7 +290,8 @@ mod tests {
         let error = process.open(9).unwrap_err().to_string();
         assert!(error.starts_with("exit 3 before port 9 was open: two"), "{error}");
 
-        let mut process = start("sleep 60", "signal");
+        let mut scratch = start("sleep 60", "signal");
+        let process = &mut scratch.0;
         assert_eq!(process.end(Duration::ZERO).unwrap(), None);
         process.signal(Signal::TERM).unwrap();
         assert_eq!(process.end(STOP).unwrap(), Some(143));
@@ -272,15 +300,15 @@ mod tests {
 
     #[test]
     fn dropping_kills_the_whole_group() {
-        let process = start("sleep 60 & sleep 60", "drop");
-        let pid = process.outermost();
+        let scratch = start("sleep 60 & sleep 60", "drop");
+        let pid = scratch.0.outermost();
         let deadline = Instant::now() + STOP;
         while descendants(pid).len() < 3 && Instant::now() < deadline {
             thread::sleep(PAUSE);
         }
         let all = descendants(pid);
         assert_eq!(all.len(), 3);
-        drop(process);
+        drop(scratch);
         let alive = |pid: &i32| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             // Z: dead, and its new parent has not yet asked.

@@ -97,6 +97,10 @@ pub fn read<'a>(flags: &'static [Flag], position: usize, tokens: &'a [String]) -
                 reading.complain(index, token, Problem::Ambiguous(one, other));
                 next
             }
+            Meaning::Joined(first, rest) => {
+                parser.take_joined(&mut reading, index, token, first, rest);
+                next
+            }
             Meaning::Flag(found) => {
                 let end = parser.values_end(found.flag.takes, tokens, next);
                 parser.take(&mut reading, index, token, found, tokens, end);
@@ -137,6 +141,8 @@ enum Meaning<'a> {
     /// A value, or a word that nobody asked for.
     Word,
     Flag(Found<'a>),
+    /// A short flag without a value, and the letters behind it.
+    Joined(&'static Flag, &'a str),
     Unknown,
     Ambiguous(&'static Flag, &'static Flag),
 }
@@ -184,11 +190,14 @@ impl Parser {
                 (None, _) => return Meaning::Unknown,
             }
         }
-        // `-q` with something behind it in the same token.
+        // `-q` with something behind it in the same token: more such flags, or the value.
         if let Some((short, rest)) = token.split_at_checked(2)
             && let Some(found) = exact(short, Some(rest))
         {
-            return Meaning::Flag(found);
+            return match found.flag.takes {
+                Takes::Nothing => Meaning::Joined(found.flag, rest),
+                _ => Meaning::Flag(found),
+            };
         }
         if number::is_negative(token) || token.contains(' ') {
             return Meaning::Word;
@@ -221,6 +230,34 @@ impl Parser {
         };
         let is_value = |token: &&String| *token != "--" && matches!(self.meaning(token), Meaning::Word);
         start + tokens.iter().skip(start).take(most).take_while(is_value).count()
+    }
+
+    /// `-qh` is `-q -h`.
+    fn take_joined<'a>(
+        &self,
+        reading: &mut Reading<'a>,
+        index: usize,
+        token: &'a str,
+        first: &'static Flag,
+        rest: &str,
+    ) {
+        let mut letters = rest.chars();
+        let mut flag = first;
+        loop {
+            reading.uses.push(Use {
+                index,
+                flag,
+                negated: false,
+                values: Vec::new(),
+            });
+            let Some(letter) = letters.next() else { return };
+            let name = format!("-{letter}");
+            let next = self.spellings().find(|(spelling, _)| spelling.equals(&name));
+            match next {
+                Some((_, next)) if next.takes == Takes::Nothing => flag = next,
+                _ => return reading.complain(index, token, Problem::UnwantedValue(first)),
+            }
+        }
     }
 
     fn take<'a>(

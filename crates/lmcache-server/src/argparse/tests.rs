@@ -126,6 +126,8 @@ fn words_belong_to_nobody() {
         ["0: unknown --", "1: unknown --port"]
     );
     assert_eq!(reading(NEWEST, &["-x"]), ["0: unknown -x"]);
+    assert_eq!(reading(NEWEST, &["-qh"]), ["-q=", "-h="]);
+    assert_eq!(reading(NEWEST, &["-q5"]), ["-q=", "0: unwanted value -q5"]);
     assert_eq!(reading(NEWEST, &["-"]), ["0: unknown -"]);
 }
 

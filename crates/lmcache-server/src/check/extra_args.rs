@@ -1,11 +1,11 @@
 //! `extraArgs`: what repeats a field, and what the process would not take.
 
-use lmcache_api::fault::{echo, quote};
+use lmcache_api::fault::{quote, without_login};
 use lmcache_api::{EvictionPolicy, FaultKind, FieldError, Kind};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Subject, hints, tier};
-use crate::adapter::{Config, Found, known_words};
+use crate::adapter::{Config, Found, aesgcm, known_words};
 use crate::argparse::{Complaint, Problem, Reading, number, read};
 use crate::table::{Flag, Span, Takes, newest};
 
@@ -44,7 +44,8 @@ const SERVER_FIELDS: [(&str, &str); 24] = [
 ];
 
 /// Flags of the coordinator that fields stand for.
-const COORDINATOR_FIELDS: [(&str, &str); 10] = [
+const COORDINATOR_FIELDS: [(&str, &str); 11] = [
+    ("--disable-metrics", "spec.prometheus.enabled"),
     ("--host", "spec.host"),
     ("--port", "spec.port"),
     ("--instance-timeout", "spec.instanceTimeout"),
@@ -99,14 +100,16 @@ pub(super) fn check(subject: &Subject<'_>, faults: &mut Vec<FieldError>) {
             let shown = shown(args, used.index, None);
             let detail = format!("{shown}: prints the help and ends, so nothing would run");
             faults.push(FieldError::new(path(used.index), FaultKind::Forbidden, detail));
-        } else if used.flag.name == ALIGN_BYTES
-            && let Some(value) = used.value()
-            && !is_power_of_two(value)
-        {
-            let expected = "must be a power of two, such as 4096 or 16777216: no server from 0.4.6 on starts with it";
-            let shown = shown(args, used.index, used.values.first());
-            faults.push(FieldError::invalid(path(used.index), shown, expected));
         }
+    }
+    if let Some(used) = reading.last(ALIGN_BYTES)
+        && let Some(value) = used.value()
+        && !is_power_of_two(value)
+    {
+        let shown = shown(args, used.index, used.values.first());
+        let detail =
+            format!("{shown}: must be a power of two, such as 4096 or 16777216: the server's memory is cut by it");
+        faults.push(FieldError::new(path(used.index), FaultKind::Forbidden, detail));
     }
     for complaint in &reading.complaints {
         let flag = match complaint.problem {
@@ -114,7 +117,7 @@ pub(super) fn check(subject: &Subject<'_>, faults: &mut Vec<FieldError>) {
                 flag.name
             }
             // Known to another release.
-            Problem::Unknown => complaint.token.split('=').next().unwrap_or_default(),
+            Problem::Unknown => name_of(complaint.token),
             Problem::Ambiguous(..) => continue,
         };
         let value = matches!(complaint.problem, Problem::NoWord(_)).then_some(complaint.token);
@@ -128,7 +131,11 @@ pub(super) fn check(subject: &Subject<'_>, faults: &mut Vec<FieldError>) {
     }
     repeats.sort_unstable();
     for (index, field, shown) in repeats {
-        let detail = format!("{shown}: repeats {field}, which it would overrule: set that instead");
+        let detail = if kind == Kind::CacheBlendEngine && field == "spec.hostIPC" {
+            format!("{shown}: a CacheBlendEngine cannot be isolated; spec.hostIPC says how it shares memory")
+        } else {
+            format!("{shown}: repeats {field}, which it would overrule: set that instead")
+        };
         faults.push(FieldError::new(path(index), FaultKind::Forbidden, detail));
     }
 }
@@ -167,24 +174,24 @@ pub(super) fn doubts(subject: &Subject<'_>, found: &mut Vec<String>) {
 fn text(subject: &Subject<'_>, complaint: &Complaint<'_>) -> String {
     let running = &subject.running;
     let release = running.assumed();
-    let place = format!("{} {}", path(complaint.index), echo(&json!(complaint.token)));
+    // Words that stand in the wrong place may be secrets: of a flag its name is shown, of a word nothing.
+    let place = format!("{} {}", path(complaint.index), quote(name_of(complaint.token)));
     let command = match subject.object.kind() {
         Kind::LMCacheCoordinator => "coordinator",
         _ => "server",
     };
     match complaint.problem {
         Problem::Unknown if complaint.token == "--" || !complaint.token.starts_with('-') => {
-            format!("{place} belongs to no flag: the {command} does not start with it")
+            let place = path(complaint.index);
+            format!("{place} is unrecognized, a word that belongs to no flag: the {command} does not start with it")
         }
         Problem::Unknown => {
-            let name = complaint.token.split('=').next().unwrap_or_default();
+            let name = name_of(complaint.token);
             let mut rows = subject.flags.iter().filter(|flag| flag.name == name);
             let known = match (rows.next(), rows.next_back()) {
                 (Some(first), last) => spans(first.span, last.unwrap_or(first).span),
                 (None, _) => format!("no release up to {} has it", newest()),
             };
-            // Not what stands behind its `=`, which may be a secret.
-            let place = format!("{} {}", path(complaint.index), quote(name));
             format!("{place} is no flag of LMCache {release}, which does not start with it; {known}")
         }
         Problem::Ambiguous(one, other) => format!(
@@ -208,6 +215,11 @@ fn text(subject: &Subject<'_>, complaint: &Complaint<'_>) -> String {
             )
         }
     }
+}
+
+/// The name of a flag, without what is behind its `=`, or a blank that does not belong there.
+fn name_of(token: &str) -> &str {
+    token.split(['=', ' ']).next().unwrap_or_default()
 }
 
 /// Which releases know it.
@@ -246,7 +258,8 @@ fn adapter(subject: &Subject<'_>, index: usize, text: &str, found: &mut Vec<Stri
     };
     let config = Config {
         type_,
-        member: &|key| members.get(key).filter(|value| !value.is_null()),
+        member: &|key| members.get(key),
+        verbatim: true,
         has_variable: &|name| {
             subject
                 .object
@@ -257,7 +270,7 @@ fn adapter(subject: &Subject<'_>, index: usize, text: &str, found: &mut Vec<Stri
     for objection in config.objections(&subject.running) {
         let what = match objection.found {
             Found::Missing => "is missing".to_owned(),
-            Found::Value(value) | Found::OtherRelease(value) => value,
+            Found::Value(value) | Found::OtherRelease(value) | Found::Unknown(value) => value,
         };
         let member = if objection.path.is_empty() {
             ".type"
@@ -265,6 +278,16 @@ fn adapter(subject: &Subject<'_>, index: usize, text: &str, found: &mut Vec<Stri
             &objection.path
         };
         found.push(format!("{place} {member} {what}: {}", objection.text));
+    }
+    let l2 = subject.object.engine().and_then(|spec| spec.l2_backend());
+    let encrypts = members
+        .get("serde")
+        .and_then(|serde| serde.get("type"))
+        .is_some_and(|type_| type_ == "aesgcm");
+    if l2.is_some_and(|l2| aesgcm(l2).is_some()) && !encrypts {
+        found.push(format!(
+            "{place} stores the data unencrypted: spec.l2Backend.serde is about the other tier only; give this one a serde too"
+        ));
     }
     if members.iter().any(|(key, value)| tier::is_secret(key, value)) {
         found.push(format!(
@@ -285,10 +308,10 @@ pub(super) fn has(reading: &Reading<'_>, name: &str) -> bool {
     reading.last(name).is_some()
 }
 
-/// A number given to a flag, if it is one.
-pub(super) fn number_of(reading: &Reading<'_>, name: &str) -> Option<(usize, f64)> {
+/// The number given to a flag and its place; infinite and `nan` are none.
+pub(super) fn number_of(reading: &Reading<'_>, name: &str) -> Option<(usize, Option<f64>)> {
     let used = reading.last(name)?;
-    Some((used.index, number::value(used.value()?)?))
+    Some((used.index, number::value(used.value()?)))
 }
 
 pub(super) fn path(index: usize) -> String {
@@ -298,8 +321,9 @@ pub(super) fn path(index: usize) -> String {
 /// A flag and, where that is a token of its own, its value.
 fn shown(args: &[String], index: usize, value: Option<&(usize, &str)>) -> String {
     let token = args.get(index).map(String::as_str).unwrap_or_default();
-    match value.filter(|(at, _)| *at != index) {
-        Some((_, value)) => quote(&format!("{token} {value}")),
-        None => quote(token),
-    }
+    let text = match value.filter(|(at, _)| *at != index) {
+        Some((_, value)) => format!("{token} {value}"),
+        None => token.to_owned(),
+    };
+    quote(&without_login(&text))
 }

@@ -1,13 +1,13 @@
 //! What starts, but not as it was meant; and what the server checks itself after its flags were read.
 
-use lmcache_api::{EngineSpec, Kind, LMCacheCoordinatorSpec, Release};
+use lmcache_api::{EngineSpec, Kind, LMCacheCoordinatorSpec, PrometheusSpec, Release};
 use serde_json::Value;
 
 use super::extra_args::{has, number_of, path};
 use crate::argparse::Reading;
 use crate::line::Argument;
 use crate::release::Running;
-use crate::table::{ENV_SHOWN, SHM_SEGMENT, r};
+use crate::table::{COORDINATOR_METRICS, ENV_SHOWN, SHM_SEGMENT, r};
 
 /// Hints about an engine's fields.
 pub(super) fn engine(spec: &dyn EngineSpec, running: &Running, found: &mut Vec<String>) {
@@ -18,6 +18,17 @@ pub(super) fn engine(spec: &dyn EngineSpec, running: &Running, found: &mut Vec<S
              clear, to anyone at /env; keep others off spec.server.httpPort with a NetworkPolicy"
                 .to_owned(),
         );
+    }
+    let secrets = spec
+        .env()
+        .iter()
+        .filter(|variable| variable.pointer("/valueFrom/secretKeyRef").is_some());
+    for variable in secrets.filter(|_| ENV_SHOWN.holds(running.position)) {
+        let name = variable.get("name").and_then(Value::as_str).unwrap_or_default();
+        found.push(format!(
+            "spec.env {name} comes from a Secret, and the server's HTTP port shows it to anyone at /env; keep others off \
+             spec.server.httpPort with a NetworkPolicy"
+        ));
     }
     if resp.is_some_and(|resp| resp.max_capacity_gb.is_some_and(|capacity| capacity > 0.0)) {
         found.push(
@@ -64,8 +75,21 @@ fn read_only_root(spec: &dyn EngineSpec, found: &mut Vec<String>) {
     }
 }
 
+/// Whether a ServiceMonitor is asked for.
+fn scraped(prometheus: Option<&PrometheusSpec>) -> bool {
+    let monitor = prometheus.and_then(|prometheus| prometheus.service_monitor.as_ref());
+    monitor.and_then(|monitor| monitor.enabled) == Some(true)
+}
+
 /// Hints about a coordinator's fields.
-pub(super) fn coordinator(spec: &LMCacheCoordinatorSpec, found: &mut Vec<String>) {
+pub(super) fn coordinator(spec: &LMCacheCoordinatorSpec, running: &Running, found: &mut Vec<String>) {
+    if scraped(spec.prometheus.as_ref()) && !COORDINATOR_METRICS.holds(running.position) {
+        found.push(format!(
+            "spec.prometheus.serviceMonitor: the coordinator of LMCache {} serves no metrics; the first release that does is {}",
+            running.assumed(),
+            COORDINATOR_METRICS.since()
+        ));
+    }
     if let Some(host) = spec.host.as_deref().filter(|host| is_loopback(host)) {
         found.push(format!(
             "spec.host {host} is reached from inside the Pod only: no engine, probe or Prometheus gets there"
@@ -199,7 +223,7 @@ pub(super) fn extra_args(
     };
     for (flag, range) in ranges {
         if let Some((index, number)) = number_of(reading, flag)
-            && !range.holds(number)
+            && !number.is_some_and(|number| range.holds(number))
         {
             found.push(format!(
                 "{} {flag} {}: it does not start otherwise",

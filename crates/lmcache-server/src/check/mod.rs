@@ -107,7 +107,7 @@ impl<'a> Subject<'a> {
             hints::engine(spec, &self.running, &mut found);
         }
         if let AnyObject::LMCacheCoordinator(coordinator) = &self.object {
-            hints::coordinator(&coordinator.spec, &mut found);
+            hints::coordinator(&coordinator.spec, &self.running, &mut found);
         }
         extra_args::doubts(self, &mut found);
         found

@@ -33,7 +33,9 @@ pub(super) fn check(subject: &Subject<'_>, faults: &mut Vec<FieldError>) {
         }
     }
     for argument in subject.arguments.iter().filter(|argument| !argument.is_default) {
-        if let Some(text) = complaint(argument, subject.flags, running)
+        // Where nothing stands, the installation asks for it.
+        let by_default = argument.path == "spec.isolatedIPC" && subject.value(argument.path).is_none();
+        if let Some(text) = complaint(argument, subject.flags, running, by_default)
             && !faults.iter().any(|fault| fault.path == argument.path)
         {
             faults.push(subject.cannot(argument.path, &text));
@@ -42,7 +44,7 @@ pub(super) fn check(subject: &Subject<'_>, faults: &mut Vec<FieldError>) {
 }
 
 /// What the release would complain of.
-fn complaint(argument: &Argument, flags: &'static [Flag], running: &Running) -> Option<String> {
+fn complaint(argument: &Argument, flags: &'static [Flag], running: &Running, by_default: bool) -> Option<String> {
     let rows = flags.iter().filter(|flag| flag.name == argument.flag);
     let Some(row) = rows.clone().find(|flag| flag.span.holds(running.position)) else {
         let mut since = rows.map(|flag| flag.span.since());
@@ -51,7 +53,7 @@ fn complaint(argument: &Argument, flags: &'static [Flag], running: &Running) -> 
             "cannot do this: it has no {}; {}{}",
             argument.flag,
             first_that(since, "has it"),
-            remedy(argument.path)
+            remedy(argument.path, by_default)
         ));
     };
     let value = argument.value.as_deref()?;
@@ -79,8 +81,9 @@ fn first_that(since: Option<Release>, does: &str) -> String {
 }
 
 /// What to do where the field is not the only way out.
-fn remedy(path: &str) -> &'static str {
+fn remedy(path: &str, by_default: bool) -> &'static str {
     match path {
+        _ if by_default => " (ipcDefault of this installation asks for it: set isolatedIPC: false, or hostIPC: true)",
         "spec.hostIPC" => {
             " (hostIPC: false alone means isolated IPC: set isolatedIPC: false to share /dev/shm instead)"
         }
@@ -89,8 +92,22 @@ fn remedy(path: &str) -> &'static str {
     }
 }
 
-/// A release that nothing is known of.
+/// A release that nothing is known of, or that nobody can be sure of.
 pub(super) fn newer(running: &Running, found: &mut Vec<String>) {
+    if let (Some(tag), Some(stated)) = (running.contradicted, running.stated) {
+        found.push(format!(
+            "{} is {stated}, but the tag of LMCache's image says {tag}: if the tag is right, the command line is wrong",
+            running.field
+        ));
+    }
+    if let Some(version) = running.own_version {
+        found.push(format!(
+            "{} {version} is no release of LMCache, so the newest known one, {}, is assumed; {} tells which it is",
+            running.path,
+            newest(),
+            running.field
+        ));
+    }
     if let Some(stated) = running.stated.filter(|_| running.is_newer()) {
         found.push(format!(
             "{} is LMCache {stated}, which this version does not know: its command line is written as for {}, the \

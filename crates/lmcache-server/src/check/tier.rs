@@ -39,9 +39,13 @@ pub(super) fn check(subject: &Subject<'_>, spec: &dyn EngineSpec, faults: &mut V
             Found::OtherRelease(value) if running.is_known() => {
                 faults.push(FieldError::new(path, FaultKind::Forbidden, format!("{value}: {text}")));
             }
+            // Somebody's own image may have more in it.
+            Found::Unknown(value) if running.is_known() && running.is_lmcache => {
+                faults.push(FieldError::new(path, FaultKind::Forbidden, format!("{value}: {text}")));
+            }
             Found::Missing if !running.is_newer() => faults.push(FieldError::required(path, text)),
             Found::Value(value) => faults.push(FieldError::invalid(path, value, text)),
-            Found::OtherRelease(_) | Found::Missing => {}
+            Found::OtherRelease(_) | Found::Unknown(_) | Found::Missing => {}
         }
     }
 }
@@ -85,27 +89,50 @@ pub(super) fn doubts(spec: &dyn EngineSpec, running: &Running, found: &mut Vec<S
         let text = objection.text;
         match objection.found {
             Found::OtherRelease(value) if !running.is_known() => found.push(format!("{path} {value}: {text}")),
+            Found::Unknown(value) if !running.is_known() || !running.is_lmcache => {
+                found.push(format!("{path} {value}: {text}"));
+            }
             Found::Missing if running.is_newer() => found.push(format!("{path} is missing: {text}")),
             _ => {}
         }
     }
+    let encrypts = spec.l2_backend().is_some_and(|l2| aesgcm(l2).is_some());
+    if encrypts && running.stated.is_none() {
+        found.push(format!(
+            "spec.l2Backend.serde.aesgcm: which release runs is not known, and before {} LMCache stores the data unencrypted \
+             without a word; pin a release from {} on",
+            first_of(&SERDES),
+            first_with_aesgcm()
+        ));
+    }
     let config = raw.and_then(|raw| raw.config.as_ref());
+    let redis = raw.is_some_and(|raw| raw.type_.as_deref() == Some("resp"));
     for (key, _) in config
         .into_iter()
         .flatten()
         .filter(|(key, value)| is_secret(key, value))
     {
+        let advice = if redis {
+            "use resp with authSecretRef"
+        } else {
+            "give it by the environment if the adapter takes it from there"
+        };
         found.push(format!(
             "spec.l2Backend.raw.config.{key} stands in the arguments of the server's Pods, and its HTTP port shows it to \
-             anyone at /config; use resp with authSecretRef"
+             anyone at /config; {advice}"
         ));
     }
 }
 
 /// A password, by whatever name the adapter calls it.
 pub(super) fn is_secret(key: &str, value: &Value) -> bool {
+    if let Value::Object(members) = value {
+        return members.iter().any(|(key, value)| is_secret(key, value));
+    }
     let key = key.to_ascii_lowercase();
-    let named = ["password", "secret", "token"].iter().any(|word| key.contains(word));
+    let words = ["password", "passwd", "secret", "token", "api_key"];
+    // `token_env` names a variable.
+    let named = !key.ends_with("_env") && words.iter().any(|word| key.contains(word));
     named && value.as_str().is_some_and(|text| !text.is_empty())
 }
 
@@ -115,7 +142,8 @@ fn raw_objections(raw: Option<&RawL2Spec>, spec: &dyn EngineSpec, running: &Runn
     };
     let config = Config {
         type_,
-        member: &|key| raw.config.as_ref()?.get(key).filter(|value| !value.is_null()),
+        member: &|key| raw.config.as_ref()?.get(key),
+        verbatim: false,
         has_variable: &|name| has_variable(spec, name),
     };
     config.objections(running)

@@ -6,6 +6,9 @@ use super::{Argument, spelling};
 use crate::number::shortest;
 use crate::table::{COORDINATOR, find};
 
+/// Since 0.5.4; before, a coordinator has no metrics.
+const DISABLE_METRICS: &str = "--disable-metrics";
+
 /// The arguments of a coordinator for the release at `position`, without `extraArgs`.
 pub(crate) fn coordinator(spec: &LMCacheCoordinatorSpec, position: usize) -> Vec<Argument> {
     let host = spec
@@ -43,6 +46,10 @@ pub(crate) fn coordinator(spec: &LMCacheCoordinatorSpec, position: usize) -> Vec
             "spec.triggerWatermark",
         ),
     ];
+    let metrics = spec.prometheus.as_ref().and_then(|prometheus| prometheus.enabled);
+    if metrics == Some(false) && find(&COORDINATOR, DISABLE_METRICS, position).is_some() {
+        arguments.push(Argument::switch(DISABLE_METRICS, "spec.prometheus.enabled"));
+    }
     // The flag changed its name in 0.5.2.
     if let Some(tokens) = spec.blend_chunk_size {
         let flag = spelling(&COORDINATOR, position, ["--chunk-size", "--blend-chunk-size"]);

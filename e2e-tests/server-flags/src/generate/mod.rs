@@ -123,7 +123,7 @@ fn coordinator_extra_args() -> Vec<Value> {
         json!(["--timeout-keep-alive", "5"]),
         json!(["--timeout-keep=0"]),
         json!(["--hash-algorithm", "blake3"]),
-        json!(["--disable-metrics"]),
+        json!(["--otlp-endpoint", "http://otel:4317"]),
         json!(["--checkpoint-interval", "-1"]),
         json!(["--enable-blend"]),
         json!(["--format", "json", "-q"]),

@@ -245,6 +245,7 @@ fn alone_but_well(report: &mut Report, engine: &Rendered, started: &Started) -> 
         answer.status == 200,
         answer.summary(),
     );
+    engine::says(report, started, "Coordinator registration/heartbeat failed");
     Ok(())
 }
 
