@@ -29,7 +29,6 @@ mod ipc;
 mod kind;
 pub mod names;
 mod object;
-
 pub mod quantity;
 mod release;
 mod schema;

@@ -35,7 +35,8 @@ pub enum Segment {
 pub struct Offers {
     /// TCP port of the message queue, which clients connect to. Open before the server is ready.
     pub server_port: i32,
-    /// TCP port of the HTTP API. On every address, since we render `--http-host 0.0.0.0`; no authentication.
+    /// TCP port of the HTTP API. On every address, since we render `--http-host 0.0.0.0` (unless `extraArgs` say otherwise);
+    /// no authentication.
     pub http_port: i32,
     /// Path that answers 200 when the server is healthy. A second tier that cannot be reached does not show there.
     pub health_path: &'static str,
