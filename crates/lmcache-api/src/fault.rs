@@ -129,6 +129,12 @@ fn shorten(text: String) -> String {
     )
 }
 
+/// Whether a field path is `top`, or a field inside it.
+pub fn is_at_or_below(path: &str, top: &str) -> bool {
+    path.strip_prefix(top)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
 /// Appends a map key to a path: `.memory`, but `[nvidia.com/gpu]` where the key would not read as one segment.
 pub fn push_key(path: &mut String, key: &str) {
     let plain = !key.is_empty()

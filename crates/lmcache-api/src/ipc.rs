@@ -1,7 +1,7 @@
 //! How clients reach the memory of the server on their node.
 
 use crate::words::words;
-use crate::{EngineSpec, GpuVendor, Kind, Release};
+use crate::{EngineSpec, GpuVendor, Kind};
 
 words! {
     /// How the vLLM process and the cache server on its node exchange memory.
@@ -14,13 +14,6 @@ words! {
         Isolated = "Isolated",
     }
 }
-
-/// The first LMCache release whose server and client can be [`IpcMode::Isolated`].
-pub const FIRST_RELEASE_WITH_ISOLATED_IPC: Release = Release {
-    major: 0,
-    minor: 5,
-    patch: 5,
-};
 
 /// The mode of an engine. `install_default` decides only where the engine says nothing at all.
 ///

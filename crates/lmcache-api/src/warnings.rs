@@ -168,8 +168,8 @@ fn ignored_labels(labels: Option<&BTreeMap<String, String>>, found: &mut Vec<Str
     }
 }
 
-/// Warnings travel in HTTP headers: ASCII without control characters, and short.
-fn one_line(text: String) -> String {
+/// A warning as it travels in an HTTP header: ASCII without control characters, at most 256 bytes.
+pub fn one_line(text: String) -> String {
     let mut line: String = text
         .chars()
         .map(|c| if c.is_ascii() && !c.is_ascii_control() { c } else { '?' })

@@ -14,7 +14,7 @@ mod tests;
 use serde_json::Value;
 
 use crate::decode::{Finding, walk};
-use crate::fault::quote;
+use crate::fault::{is_at_or_below, quote};
 use crate::names::{check_engine_name, check_generate_name};
 use crate::{AnyObject, FaultKind, FieldError, Kind, LMCacheCoordinatorSpec, ObjectMeta};
 
@@ -108,11 +108,6 @@ impl Faults {
             self.found.push(fault);
         }
     }
-}
-
-fn is_at_or_below(path: &str, top: &str) -> bool {
-    path.strip_prefix(top)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Children carry the name, so it must fit them; while it is still to be generated, its prefix must.

@@ -6,16 +6,13 @@ mod ports;
 mod release;
 mod tier;
 
-use lmcache_api::fault::echo;
-use lmcache_api::{AnyObject, EngineSpec, FaultKind, FieldError, IpcMode, Kind, decode, ipc_mode};
+use lmcache_api::fault::{echo, is_at_or_below};
+use lmcache_api::{AnyObject, EngineSpec, FaultKind, FieldError, IpcMode, Kind, decode, ipc_mode, one_line};
 use serde_json::Value;
 
 use crate::line::{self, Argument};
 use crate::release::Running;
 use crate::table::{COORDINATOR, Flag, SERVER};
-
-/// Longest warning in bytes: the host cuts longer ones.
-const MAX_BYTES: usize = 256;
 
 /// All faults of an object: those of `lmcache_api::validate`, then what the release that runs cannot do. A stable order,
 /// one fault per path and kind, and none below a field that could not be read. `ipc_default` decides for engines that say
@@ -45,11 +42,6 @@ pub fn warnings(kind: Kind, object: &Value, ipc_default: IpcMode) -> Vec<String>
     let own = Subject::new(kind, object, ipc_default).warnings();
     found.extend(own.into_iter().map(one_line));
     found
-}
-
-fn is_at_or_below(path: &str, top: &str) -> bool {
-    path.strip_prefix(top)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// An object with its release and the line that is rendered for it.
@@ -142,17 +134,4 @@ impl Subject<'_> {
         let single = !matches!(value, Value::Null | Value::Object(_) | Value::Array(_));
         single.then(|| echo(value))
     }
-}
-
-/// Warnings travel in HTTP headers: ASCII without control characters, and short.
-fn one_line(text: String) -> String {
-    let mut line: String = text
-        .chars()
-        .map(|c| if c.is_ascii() && !c.is_ascii_control() { c } else { '?' })
-        .collect();
-    if line.len() > MAX_BYTES {
-        line.truncate(MAX_BYTES - 3);
-        line.push_str("...");
-    }
-    line
 }
