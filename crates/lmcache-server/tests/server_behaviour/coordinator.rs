@@ -80,3 +80,19 @@ fn the_server_says_where_it_is_called_back() {
     let given = coordinated(json!({"advertiseIP": "10.0.0.7"}));
     assert!(!variable(&given) && value(&given.args, "--coordinator-advertise-ip") == Some("10.0.0.7"));
 }
+
+#[test]
+fn a_login_in_a_url_is_not_repeated() {
+    let url = "http://user:hush@fleet:9300/x";
+    let repeated = engine("0.5.6", json!({"extraArgs": ["--coordinator-url", url]}));
+    one_fault(
+        &repeated,
+        "spec.extraArgs[0]",
+        &["http://...@fleet:9300/x", "spec.coordinator.url"],
+    );
+    let broken = engine("0.5.6", json!({"coordinator": {"url": "ftp://user:hush@fleet"}}));
+    one_fault(&broken, "spec.coordinator.url", &["ftp://...@fleet"]);
+    for object in [repeated, broken] {
+        assert!(!faults(Kind::LMCacheEngine, &object)[0].contains("hush"));
+    }
+}
