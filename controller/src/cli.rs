@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
-use crate::flags;
+use crate::{crds, flags, rbac, render};
 
-/// What LMCache's releases can do, as the admission policies and the controller see it.
+/// What LMCache's custom resources become, what the controller needs in a cluster, and what LMCache's releases can do.
 #[derive(Debug, Parser)]
 #[command(name = "lmcache-controller", version, max_term_width = 120)]
 struct Cli {
@@ -18,25 +18,93 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Print the objects that engines and coordinators become, without a cluster.
+    ///
+    /// Prints the children of every LMCacheEngine, CacheBlendEngine and LMCacheCoordinator in the files as YAML, sorted by
+    /// namespace and name, as the controller applies them (without owner references). `spec.coordinator.ref` is looked up
+    /// in the files; a coordinator that is in none of them is assumed to be on its default port, with a warning. The copy
+    /// of a Redis login (`<name>-resp-auth`) is not printed. To see what a takeover from the Go operator would change, compare
+    /// with what `--legacy` prints.
+    ///
+    /// Warnings and faults go to stderr, one a line: file, object, field, and what to do. With any fault nothing is
+    /// printed, and the exit code is 1.
+    Render(render::Args),
+    /// Print the CustomResourceDefinitions.
+    Crds(crds::Args),
+    /// Print what the controller may do in a cluster, or roles for people.
+    Rbac(rbac::Args),
     /// Show which flags `lmcache server` and `lmcache coordinator` take, release by release.
     Flags(flags::Args),
 }
 
-/// Parses the arguments and runs the command. An error is one line on stderr and exit code 1; arguments that cannot be
+/// What a command has to say.
+#[derive(Debug, Default)]
+struct Answer {
+    /// For stdout.
+    text: String,
+    /// For stderr, one a line.
+    warnings: Vec<String>,
+    /// Likewise; with any of them the command failed.
+    errors: Vec<String>,
+}
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Answer {
+            text,
+            ..Answer::default()
+        }
+    }
+}
+
+impl From<render::Report> for Answer {
+    fn from(report: render::Report) -> Self {
+        Answer {
+            text: report.yaml(),
+            warnings: report.warnings,
+            errors: report.faults,
+        }
+    }
+}
+
+/// Parses the arguments and runs the command. Errors are lines on stderr and exit code 1; arguments that cannot be
 /// understood end in clap's message and exit code 2.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
-        Command::Flags(args) => flags::run(&args),
+        Command::Render(args) => render::run(&args, &mut std::io::stdin()).map(Answer::from),
+        Command::Crds(args) => crds::run(&args).map(Answer::from),
+        Command::Rbac(args) => rbac::run(&args).map(Answer::from),
+        Command::Flags(args) => flags::run(&args).map(Answer::from),
     };
-    match result.and_then(|text| print(&text)) {
-        Ok(()) => ExitCode::SUCCESS,
+    match result.and_then(|answer| say(&answer)) {
+        Ok(code) => code,
         Err(error) => {
-            // Nothing can be done about a closed stderr.
-            let _ = writeln!(std::io::stderr(), "Error: {error:#}");
+            to_stderr("Error", &format!("{error:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints an answer. Warnings come first: what is printed last is what is looked at.
+fn say(answer: &Answer) -> Result<ExitCode> {
+    for warning in &answer.warnings {
+        to_stderr("Warning", warning);
+    }
+    for error in &answer.errors {
+        to_stderr("Error", error);
+    }
+    print(&answer.text)?;
+    Ok(if answer.errors.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn to_stderr(what: &str, text: &str) {
+    // Nothing can be done about a closed stderr.
+    let _ = writeln!(std::io::stderr(), "{what}: {text}");
 }
 
 /// Prints a result. A reader that went away (`| head`) is no error.

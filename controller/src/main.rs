@@ -1,10 +1,7 @@
-//! The `lmcache-controller` command; what it does is in the modules.
-
-mod cli;
-mod flags;
+//! The `lmcache-controller` command; what it does is in the library.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::main()
+    lmcache_controller::cli::main()
 }

@@ -16,7 +16,7 @@ use crate::schema::{Field, Shape, Type};
 use crate::{CacheBlendEngine, Kind, LMCacheCoordinator, LMCacheEngine};
 
 /// The CRD of a kind, as it is to be applied. Unlike the derived `crd()`, whose `status` and optional quantities may be
-/// `null`, it drops nulls everywhere, as the Go operator's CRDs do.
+/// `null`, it drops nulls everywhere, as the Go operator's CRDs do. Descriptions have one line per paragraph.
 pub fn definition(kind: Kind) -> CustomResourceDefinition {
     let mut crd = match kind {
         Kind::LMCacheEngine => LMCacheEngine::crd(),
@@ -30,23 +30,42 @@ pub fn definition(kind: Kind) -> CustomResourceDefinition {
         .filter_map(|version| version.schema.as_mut());
     validations
         .filter_map(|validation| validation.open_api_v3_schema.as_mut())
-        .for_each(drop_nullable);
+        .for_each(tidy);
     crd
 }
 
-fn drop_nullable(schema: &mut JSONSchemaProps) {
+fn tidy(schema: &mut JSONSchemaProps) {
     schema.nullable = None;
+    // The names of our Rust types.
+    schema.title = None;
+    if let Some(description) = &mut schema.description {
+        *description = unwrapped(description);
+    }
     schema
         .properties
         .iter_mut()
         .flat_map(|properties| properties.values_mut())
-        .for_each(drop_nullable);
+        .for_each(tidy);
     if let Some(JSONSchemaPropsOrArray::Schema(items)) = &mut schema.items {
-        drop_nullable(items);
+        tidy(items);
     }
     if let Some(JSONSchemaPropsOrBool::Schema(values)) = &mut schema.additional_properties {
-        drop_nullable(values);
+        tidy(values);
     }
+}
+
+/// The text without the line breaks of the source it stands in: whoever shows it breaks lines as it needs. Paragraphs
+/// and lists stay.
+fn unwrapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        let starts_a_line = line.is_empty() || line.starts_with([' ', '-', '*', '|']) || out.ends_with('\n');
+        if !out.is_empty() {
+            out.push(if starts_a_line { '\n' } else { ' ' });
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 /// Completes the schema of a struct with what its table says.

@@ -13,6 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use lmcache_api::Kind;
 use serde_json::{Map, Value, json};
 
+/// Our own status of engines.
+const ADDED_STATUS: &[&str] = &[
+    "status.clients",
+    "status.clients.drifted",
+    "status.clients.skipped",
+    "status.clients.uncovered",
+    "status.clients.wired",
+];
+
 /// Our own fields, relative to `spec`. What is below a passed-through one comes from Kubernetes.
 const ADDED: &[&str] = &[
     "connection",
@@ -176,7 +185,8 @@ fn every_field_is_as_in_the_go_operators_crds() {
                 .iter()
                 .copied()
                 .chain(coordinator_release)
-                .any(|top| below_or_at(path, &format!("spec.{top}")));
+                .any(|top| below_or_at(path, &format!("spec.{top}")))
+                || (kind != Kind::LMCacheCoordinator && ADDED_STATUS.contains(&path.as_str()));
             if !fields.contains_key(path) && !foreign && !added {
                 differences.push(format!("{path}: not in the Go operator's CRD and no known addition"));
             }
@@ -202,6 +212,9 @@ fn every_added_field_is_there() {
                 engine || !only_engines,
                 "{kind} spec.{path}"
             );
+        }
+        for path in ADDED_STATUS {
+            assert_eq!(ours.contains_key(*path), engine, "{kind} {path}");
         }
         assert_eq!(ours.contains_key("spec.release"), !engine, "{kind}");
         assert!(same(&ours["spec.terminationGracePeriodSeconds"]["minimum"], &json!(0)));
@@ -240,6 +253,7 @@ fn passed_through_fields_keep_every_subfield_of_kubernetes() {
     }
 }
 
+/// But for the column of clients, which stands before the age.
 #[test]
 fn names_columns_and_subresources_are_the_go_operators() {
     let list = go_operator();
@@ -262,7 +276,12 @@ fn names_columns_and_subresources_are_the_go_operators() {
             (&json!(true), &json!(true))
         );
         assert_eq!(versions[0]["subresources"], json!({"status": {}}));
-        assert_eq!(versions[0]["additionalPrinterColumns"], expected["printerColumns"]);
+        let mut columns = expected["printerColumns"].as_array().unwrap().clone();
+        if kind != Kind::LMCacheCoordinator {
+            let clients = json!({"name": "Clients", "type": "integer", "jsonPath": ".status.clients.wired"});
+            columns.insert(columns.len() - 1, clients);
+        }
+        assert_eq!(versions[0]["additionalPrinterColumns"], Value::Array(columns));
     }
 }
 
@@ -306,6 +325,38 @@ fn undescribed_fields(path: &str, node: &Value, out: &mut Vec<String>) {
         }
         undescribed_fields(&path, child, out);
         undescribed_fields(&format!("{path}[]"), &child["items"], out);
+    }
+}
+
+/// Whoever shows a description breaks its lines; those of the source would be in the way.
+#[test]
+fn descriptions_of_ours_have_no_line_breaks_of_the_source() {
+    for kind in Kind::ALL {
+        let schema = schema(kind);
+        let mut broken = Vec::new();
+        for part in ["spec", "status"] {
+            described(part, &schema["properties"][part], &mut |path, text| {
+                if text.trim() != text || text.contains('\n') {
+                    broken.push(path.to_owned());
+                }
+            });
+        }
+        assert!(broken.is_empty(), "{kind}: {broken:?}");
+    }
+}
+
+/// Tells the descriptions of our own fields, not those below a passed-through one.
+fn described(path: &str, node: &Value, tell: &mut impl FnMut(&str, &str)) {
+    let text = node["description"].as_str().unwrap_or_default();
+    tell(path, text);
+    if text.contains("core/v1") || text.contains("apps/v1") {
+        return;
+    }
+    for (name, child) in node["properties"].as_object().into_iter().flatten() {
+        described(&format!("{path}.{name}"), child, tell);
+    }
+    if let Some(items) = node.get("items") {
+        described(&format!("{path}[]"), items, tell);
     }
 }
 

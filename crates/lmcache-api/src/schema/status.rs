@@ -1,6 +1,6 @@
 //! Status objects: only the schema needs them, the decoder reads no status.
 
-use super::{Bool, Field, INT32, Int64, Objects, Shape, Text, Type, Word, field};
+use super::{Bool, Field, INT32, Int64, Object, Objects, Shape, Text, Type, Word, field};
 
 const fn keyed(field: Field, keywords: &'static str) -> Field {
     Field { keywords, ..field }
@@ -18,6 +18,7 @@ pub(crate) static ENGINE_STATUS: Shape = Shape::new(&[
     field("desiredInstances", INT32),
     field("readyInstances", INT32),
     field("endpoints", Objects(&ENDPOINT)),
+    field("clients", Object(&CLIENTS)),
     CONDITIONS,
 ]);
 
@@ -28,6 +29,13 @@ pub(crate) static ENDPOINT: Shape = Shape::new(&[
     field("port", INT32).required(),
     field("metricsPort", INT32).required(),
     field("ready", Bool).required(),
+]);
+
+pub(crate) static CLIENTS: Shape = Shape::new(&[
+    field("wired", INT32),
+    field("skipped", INT32),
+    field("drifted", INT32),
+    field("uncovered", INT32),
 ]);
 
 pub(crate) static COORDINATOR_STATUS: Shape = Shape::new(&[

@@ -42,6 +42,7 @@ words! {
         printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#,
         printcolumn = r#"{"name":"Ready","type":"integer","jsonPath":".status.readyInstances"}"#,
         printcolumn = r#"{"name":"Desired","type":"integer","jsonPath":".status.desiredInstances"}"#,
+        printcolumn = r#"{"name":"Clients","type":"integer","jsonPath":".status.clients.wired"}"#,
         printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#,
     ),
     schemars(transform = crate::crd::table(&crate::schema::CACHEBLEND))
@@ -130,9 +131,9 @@ pub struct CacheBlendEngineSpec {
     /// Priority class of the Pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// Whether server and clients share the host's IPC namespace. Unset: decided by the installation (`ipc_mode`). The
-    /// Go operator's CRD stores false by default, ours stores nothing. A CacheBlendEngine is never isolated: false
-    /// means the host's `/dev/shm` as a volume.
+    /// Whether server and clients share the host's IPC namespace. Unset: decided by the installation (the policies'
+    /// setting `ipcDefault`, the controller's `--ipc-default`). The Go operator's CRD stores false by default, ours
+    /// stores nothing. A CacheBlendEngine is never isolated: false means the host's `/dev/shm` as a volume.
     #[serde(rename = "hostIPC", skip_serializing_if = "Option::is_none")]
     pub host_ipc: Option<bool>,
     /// Whether the server container is privileged. Default false.

@@ -29,6 +29,7 @@ use super::{
         printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#,
         printcolumn = r#"{"name":"Ready","type":"integer","jsonPath":".status.readyInstances"}"#,
         printcolumn = r#"{"name":"Desired","type":"integer","jsonPath":".status.desiredInstances"}"#,
+        printcolumn = r#"{"name":"Clients","type":"integer","jsonPath":".status.clients.wired"}"#,
         printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#,
     ),
     schemars(transform = crate::crd::table(&crate::schema::ENGINE))
@@ -122,8 +123,9 @@ pub struct LMCacheEngineSpec {
     /// Whether the server Pods use the host's network. Default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_network: Option<bool>,
-    /// Whether server and clients share the host's IPC namespace. Unset: decided by the installation (`ipc_mode`). The
-    /// Go operator's CRD stores false by default, ours stores nothing.
+    /// Whether server and clients share the host's IPC namespace. Unset: decided by the installation (the policies'
+    /// setting `ipcDefault`, the controller's `--ipc-default`). The Go operator's CRD stores false by default, ours
+    /// stores nothing.
     #[serde(rename = "hostIPC", skip_serializing_if = "Option::is_none")]
     pub host_ipc: Option<bool>,
     /// Whether server and clients exchange memory handles over the message queue, without a shared `/dev/shm`. Wins

@@ -48,10 +48,12 @@ pub struct L2BackendSpec {
     /// Any other adapter of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<RawL2Spec>,
-    /// What is written. Default `default`.
+    /// What is stored where: `default` writes through and keeps data in the first tier, with `skip_l1` that is only a
+    /// write buffer. Default `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store_policy: Option<StorePolicy>,
-    /// What stays in the first tier after a fetch. Default `default`.
+    /// What becomes of fetched data in the first tier: `default` drops it after use, `retain` keeps it. Default
+    /// `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefetch_policy: Option<PrefetchPolicy>,
     /// Fetches in flight at the same time, at least 1. Default 8.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "crd", schemars(transform = crate::crd::table(&crate::schema::ENGINE_STATUS)))]
 #[serde(rename_all = "camelCase", default)]
 pub struct EngineStatus {
-    /// `Pending`, `Running`, `Degraded` or `Failed`.
+    /// `Pending` (no server is ready), `Running` (all are), `Degraded` (some are) or `Failed` (conditions say why).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// `metadata.generation` that the workloads were built from.
@@ -20,10 +20,13 @@ pub struct EngineStatus {
     /// Servers that are ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_instances: Option<i32>,
-    /// One entry per server Pod.
+    /// One entry per server Pod that has a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<Vec<EndpointStatus>>,
-    /// Conditions, one per type.
+    /// The Pods that opted in to this engine, as their annotations say. Not known to the Go operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<ClientsStatus>,
+    /// What is well and what is not, one entry per type. `Ready` sums them up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<Condition>>,
 }
@@ -49,13 +52,30 @@ pub struct EndpointStatus {
     pub ready: bool,
 }
 
+/// Counts of the Pods that opted in to an engine. Each of them is either wired or skipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "crd", schemars(transform = crate::crd::table(&crate::schema::CLIENTS)))]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClientsStatus {
+    /// Pods that were wired to the engine when they were created.
+    pub wired: i32,
+    /// Pods that opted in and were not wired. Annotation `lmcache.ai/lmcache-skip-reason` (CacheBlend:
+    /// `lmcache.ai/cacheblend-skip-reason`) of such a Pod says why; without it, no policy saw the Pod.
+    pub skipped: i32,
+    /// Those of the wired Pods whose wiring is older than the engine's present one: they have to be recreated.
+    pub drifted: i32,
+    /// Those of the wired Pods whose node has no server that is ready.
+    pub uncovered: i32,
+}
+
 /// Status of an LMCacheCoordinator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "crd", schemars(transform = crate::crd::table(&crate::schema::COORDINATOR_STATUS)))]
 #[serde(rename_all = "camelCase", default)]
 pub struct CoordinatorStatus {
-    /// `Pending`, `Running`, `Degraded` or `Failed`.
+    /// `Pending` (no replica is ready), `Running` (all are), `Degraded` (some are) or `Failed` (conditions say why).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// `metadata.generation` that the workloads were built from.
@@ -70,7 +90,7 @@ pub struct CoordinatorStatus {
     /// Base URL that engines use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// Conditions, one per type.
+    /// What is well and what is not, one entry per type. `Ready` sums them up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<Condition>>,
 }

@@ -1,0 +1,19 @@
+//! The objects that engines and coordinators become: ours, and beside the Go operator's.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
+mod command;
+mod differences;
+mod go_operator;
+mod goldens;
+mod numbers;
+mod pods;
+mod support;
+mod weaknesses_of_fields;
+mod weaknesses_of_reconcilers;
