@@ -156,15 +156,10 @@ fn canonical_value(kind: &Kind, value: &Value) -> Value {
             let items = items.iter().map(|item| canonical_value(&Object(shape), item));
             Value::Array(items.collect())
         }
-        (Kind::Quantity, Value::String(text)) => amount(text).unwrap_or_else(|| value.clone()),
+        (Kind::Quantity, Value::String(text)) => amount(text),
         (Kind::Quantities, Value::Object(entries)) => {
             let entries = entries.iter();
-            let stored = entries.map(|(name, value)| {
-                (
-                    name.clone(),
-                    value.as_str().and_then(thousandths).unwrap_or_else(|| value.clone()),
-                )
-            });
+            let stored = entries.map(|(name, value)| (name.clone(), value.as_str().map_or(value.clone(), thousandths)));
             Value::Object(stored.collect())
         }
         _ => value.clone(),
@@ -172,21 +167,24 @@ fn canonical_value(kind: &Kind, value: &Value) -> Value {
 }
 
 /// A text that is the same for equal amounts.
-fn amount(text: &str) -> Option<Value> {
-    let amount: Quantity = text.parse().ok()?;
-    Some(Value::from(format!("{amount:?}")))
+fn amount(text: &str) -> Value {
+    match text.parse::<Quantity>() {
+        Ok(amount) => Value::from(format!("{amount:?}")),
+        Err(_) => Value::from(text),
+    }
 }
 
 /// The same for requests and limits, which Kubernetes rounds up to thousandths.
-fn thousandths(text: &str) -> Option<Value> {
-    let amount: Quantity = text.parse().ok()?;
-    // The float is near enough to look from there.
+fn thousandths(text: &str) -> Value {
+    let Ok(amount) = text.parse::<Quantity>() else {
+        return Value::from(text);
+    };
+    // The float is near enough to look from there. What is too large for an i64 has no thousandths worth rounding.
     let near = (amount.as_f64() * 1000.0).floor() as i64;
     let candidates = near.saturating_sub(1)..=near.saturating_add(2);
     let mut texts = candidates.map(|thousandths| format!("{thousandths}m"));
-    texts
-        .find(|text| text.parse().is_ok_and(|rounded: Quantity| rounded >= amount))
-        .map(Value::from)
+    let rounded = texts.find(|text| text.parse().is_ok_and(|rounded: Quantity| rounded >= amount));
+    rounded.map_or_else(|| self::amount(text), |rounded| self::amount(&rounded))
 }
 
 /// The switch is put first, since its place is not known.
