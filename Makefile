@@ -10,12 +10,15 @@ WASM_TARGET := wasm32-wasip1
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 POLICY_DIR := $(TARGET)/policies
 HOST := $(TARGET)/debug/policy-host
+CONTROLLER := $(TARGET)/debug/lmcache-controller
 # Panic messages name source files: without the paths of this machine the modules are smaller, and equal everywhere.
 WASM_ENV := RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=deps --remap-path-prefix=$(CURDIR)=."
 export POLICIES_DIR := $(abspath $(POLICY_DIR))
 # What `make generate` writes.
 GENERATED := artifacthub docs/what-happens-to-my-pod.md crates/lmcache-server/src/table/data.rs \
-	crates/policy-kit/src/pod/compatibility/table.rs
+	crates/policy-kit/src/pod/compatibility/table.rs \
+	deploy/crds/lmcacheengines.yaml deploy/crds/cacheblendengines.yaml deploy/crds/lmcachecoordinators.yaml \
+	deploy/rbac/controller.yaml deploy/rbac/users.yaml
 # Seconds that `make fuzz` takes, for all policies together.
 export FUZZ_SECONDS ?= 60
 # Largest policy that `make build` lets pass, in bytes.
@@ -32,6 +35,15 @@ setup: ## Add the wasm target to the Rust toolchain
 .PHONY: host
 host: ## Build policy-host, the embedded policy runner
 	cargo build --locked -p policy-host
+
+.PHONY: controller
+controller: ## Build lmcache-controller
+	cargo build --locked -p lmcache-controller
+
+.PHONY: render
+render: ## Print what the engines and coordinators in FILE become
+	@test -n "$(FILE)" || { echo 'make render FILE=deploy/samples/lmcacheengine.yaml' >&2; exit 2; }
+	@cargo run --locked --quiet -p lmcache-controller -- render -f "$(FILE)"
 
 .PHONY: build
 build: setup host ## Build and annotate the policies into target/policies, print their sizes
@@ -76,7 +88,7 @@ lint: setup ## Check formatting and clippy, natively and for wasm
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p lmcache-api --features crd --all-targets -- -D warnings
 	cargo clippy --locked --target $(WASM_TARGET) $(addprefix -p ,$(POLICIES)) -- -D warnings
-	@for crate in lmcache-api lmcache-server pod-edit policy-kit $(POLICIES); do \
+	@for crate in lmcache-api lmcache-server pod-edit policy-kit lmcache-controller $(POLICIES); do \
 		echo "cargo check -p $$crate (alone)"; cargo check --locked --quiet -p $$crate; done
 
 .PHONY: deny
@@ -94,7 +106,7 @@ tables: ## Write the tables of the releases from what was read (skipped where Py
 	@tools/python-or-skip tables tools/releases write
 
 .PHONY: generate
-generate: build tables ## Write the generated files: Artifact Hub packages, the page of worked cases, the tables of the releases
+generate: build controller tables ## Write the generated files: Artifact Hub packages, worked cases, tables of the releases, CRDs, RBAC
 	@for policy in $(POLICIES); do \
 		mkdir -p artifacthub/$$policy; \
 		$(HOST) scaffold artifacthub -m metadata/$$policy/metadata.yml -q metadata/$$policy/questions-ui.yml \
@@ -102,6 +114,11 @@ generate: build tables ## Write the generated files: Artifact Hub packages, the 
 		cp policies/$$policy/README.md artifacthub/$$policy/README.md; \
 	done
 	@$(HOST) scaffold page docs/what-happens-to-my-pod.yaml --policy-dir $(POLICY_DIR) -o docs/what-happens-to-my-pod.md
+	@$(CONTROLLER) crds LMCacheEngine > deploy/crds/lmcacheengines.yaml
+	@$(CONTROLLER) crds CacheBlendEngine > deploy/crds/cacheblendengines.yaml
+	@$(CONTROLLER) crds LMCacheCoordinator > deploy/crds/lmcachecoordinators.yaml
+	@$(CONTROLLER) rbac > deploy/rbac/controller.yaml
+	@$(CONTROLLER) rbac --users > deploy/rbac/users.yaml
 
 .PHONY: check-generated
 check-generated: generate ## Fail where a generated file differs from its generator
@@ -117,8 +134,9 @@ e2e-kwctl: build ## Run e2e-tests/*.bats with kwctl (needs kwctl, bats and jq)
 	bats e2e-tests
 
 .PHONY: bench
-bench: build ## Time the compiled policies, a fresh instance for every call
+bench: build ## Time the compiled policies, a fresh instance for every call, and the controller's rendering
 	cargo bench --locked -p policy-tests
+	cargo bench --locked -p lmcache-controller --bench '*'
 
 .PHONY: fuzz
 fuzz: build ## Send mutated input to the policies for FUZZ_SECONDS in all (60); FUZZ_POLICY, FUZZ_SEED

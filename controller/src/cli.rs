@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
-use crate::{crds, flags, rbac, render};
+use crate::{crds, flags, rbac, render, run};
 
-/// What LMCache's custom resources become, what the controller needs in a cluster, and what LMCache's releases can do.
+/// Runs LMCache's custom resources in a cluster, and shows offline what they become, what the controller needs, and what
+/// LMCache's releases can do.
 #[derive(Debug, Parser)]
 #[command(name = "lmcache-controller", version, max_term_width = 120)]
 struct Cli {
@@ -18,6 +19,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Reconcile the custom resources of a cluster, until SIGTERM or SIGINT.
+    ///
+    /// Finds the cluster as kubectl does (KUBECONFIG, ~/.kube/config), in a Pod by its service account. Logs go to stderr.
+    /// Exit code 0 after a signal, 1 on an error, of which the loss of the Lease is one: start it again.
+    Run(run::Args),
     /// Print the objects that engines and coordinators become, without a cluster.
     ///
     /// Prints the children of every LMCacheEngine, CacheBlendEngine and LMCacheCoordinator in the files as YAML, sorted by
@@ -72,6 +78,7 @@ impl From<render::Report> for Answer {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
+        Command::Run(args) => return run::command(&args),
         Command::Render(args) => render::run(&args, &mut std::io::stdin()).map(Answer::from),
         Command::Crds(args) => crds::run(&args).map(Answer::from),
         Command::Rbac(args) => rbac::run(&args).map(Answer::from),

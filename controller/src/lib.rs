@@ -7,11 +7,20 @@
 //! | What does LMCache's Go operator make of it? | [`legacy`] |
 //! | The CustomResourceDefinitions | [`crds`] |
 //! | What may the controller do? | [`rbac`] |
+//! | What is said of a custom resource: its status, its Events | [`status`] |
+//! | The process in a cluster | [`run`] |
 
 pub mod build;
 pub mod cli;
 pub mod crds;
 mod flags;
+pub mod index;
 pub mod legacy;
+pub mod live;
+pub mod plan;
 pub mod rbac;
+pub mod reconcile;
 pub mod render;
+pub mod run;
+pub mod status;
+pub mod watch;

@@ -73,6 +73,23 @@ fn without_a_kind_all_crds_are_printed() {
     );
 }
 
+/// `kubectl explain lmcacheengine.status.conditions` says what each of them means.
+#[rstest]
+#[case("lmcacheengines", &["ClientsCovered", "L2ReconnectNeeded"])]
+#[case("cacheblendengines", &["ClientsCovered", "L2ReconnectNeeded"])]
+#[case("lmcachecoordinators", &[])]
+fn conditions_are_explained(#[case] name: &str, #[case] more: &[&str]) {
+    let crd = &documents(&file(&format!("crds/{name}.yaml")))[0];
+    let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    let conditions = &schema["properties"]["status"]["properties"]["conditions"];
+    assert_eq!(conditions["x-kubernetes-list-map-keys"], json!(["type"]));
+    let text = conditions["description"].as_str().unwrap();
+    let always = ["Available", "AllInstancesReady", "ConfigValid", "Reconciled", "Ready"];
+    for condition in [&always[..], more].concat() {
+        assert!(text.contains(&format!("`{condition}`")), "{condition}: {text}");
+    }
+}
+
 /// `kubectl` keeps the applied object in an annotation, and the API server refuses annotations above 256 KiB.
 #[rstest]
 fn crds_fit_into_what_client_side_apply_keeps(
@@ -129,7 +146,7 @@ fn the_controller_runs_as_the_account_that_the_roles_are_bound_to() {
 
 /// Kubernetes merges the rules of a role by label into its own role of the same rank.
 #[test]
-fn every_kind_has_a_role_for_each_of_the_built_in_ones() {
+fn weakness_19_every_kind_has_a_role_for_each_of_the_built_in_ones() {
     let roles = documents(&file("rbac/users.yaml"));
     assert_eq!(roles.len(), 9);
     for (level, aggregated_to, writes) in [
@@ -185,4 +202,70 @@ fn the_controller_is_confined() {
         assert_eq!(context["capabilities"], json!({"drop": ["ALL"]}));
         assert!(container["resources"]["limits"]["memory"].is_string());
     }
+}
+
+/// The Deployment uses options and ports that the process has, and a Service that leads to them.
+#[test]
+fn the_deployment_knows_its_program() {
+    let deployment = &documents(&file("controller/deployment.yaml"))[0];
+    let template = &deployment["spec"]["template"];
+    let container = &template["spec"]["containers"][0];
+    let args = container["args"].as_array().unwrap();
+    let help = printed(&["run", "--help"]);
+    let env = container["env"].as_array().unwrap();
+    assert_eq!(args[0], "run");
+    for arg in &args[1..] {
+        let (option, _) = arg
+            .as_str()
+            .unwrap()
+            .split_once('=')
+            .unwrap_or((arg.as_str().unwrap(), ""));
+        assert!(help.contains(&format!(" {option}")), "{option} is none of its options");
+    }
+    for variable in env {
+        let name = variable["name"].as_str().unwrap();
+        assert!(
+            help.contains(&format!("[env: {name}=")),
+            "{name} is none of its variables"
+        );
+    }
+    // Parsed for good, with an option that ends it.
+    let given: Vec<&str> = args.iter().map(|arg| arg.as_str().unwrap()).collect();
+    printed(&[&given[..], &["--help"]].concat());
+
+    let ports: Vec<String> = container["ports"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|port| format!("[default: :{}]", port["containerPort"]))
+        .collect();
+    assert!(ports.iter().all(|port| help.contains(port.as_str())), "{ports:?}");
+    let service = &documents(&file("controller/service.yaml"))[0]["spec"];
+    assert_eq!(service["ports"][0]["targetPort"], container["ports"][0]["name"]);
+    for (key, value) in service["selector"].as_object().unwrap() {
+        assert_eq!(&template["metadata"]["labels"][key], value);
+    }
+    assert_eq!(deployment["spec"]["selector"]["matchLabels"], service["selector"]);
+}
+
+/// One command installs everything but the policies: every folder beside them that has a kustomization.
+#[test]
+fn the_top_kustomization_has_all_parts() {
+    let top = &documents(&file("kustomization.yaml"))[0];
+    let mut named: Vec<&str> = top["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part.as_str().unwrap())
+        .collect();
+    named.sort_unstable();
+    let mut present: Vec<String> = std::fs::read_dir(deploy())
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().join("kustomization.yaml").is_file())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .filter(|name| name != "policies")
+        .collect();
+    present.sort_unstable();
+    assert_eq!(named, present);
 }

@@ -26,7 +26,8 @@ pub(super) fn build(owner: Owner<'_>, prometheus: Option<&PrometheusSpec>, metri
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.insert("labels".to_owned(), json!(labels));
     }
-    let interval = monitor.interval.as_deref().filter(|interval| !interval.is_empty());
+    // An empty text leaves it to Prometheus, as with the Go operator.
+    let interval = Some(monitor.interval.as_deref().unwrap_or(INTERVAL)).filter(|interval| !interval.is_empty());
     Some(json!({
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",
@@ -36,7 +37,7 @@ pub(super) fn build(owner: Owner<'_>, prometheus: Option<&PrometheusSpec>, metri
             "endpoints": [{
                 "port": METRICS_PORT,
                 "path": (metrics.path != DEFAULT_PATH).then_some(metrics.path),
-                "interval": interval.unwrap_or(INTERVAL),
+                "interval": interval,
             }],
         },
     }))

@@ -141,12 +141,11 @@ pub fn errors(state: State, object: &Value, coordinator_url: Option<&str>, resp_
             };
         }
     };
-    // Go cannot read a value of another type: its validation never sees the object.
-    let unreadable = admission.iter().any(|fault| fault.kind == FaultKind::TypeInvalid);
-    let spec = if unreadable {
-        Vec::new()
-    } else {
+    // What Go cannot read, its validation never sees.
+    let spec = if resource.readable {
         validate::validate(&resource)
+    } else {
+        Vec::new()
     };
     let mut errors = Errors {
         admission,

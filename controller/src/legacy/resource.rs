@@ -3,7 +3,7 @@
 use lmcache_api::{FieldError, Kind};
 use serde_json::{Map, Value, json};
 
-use super::schema::{Shape, store};
+use super::schema::{Shape, Stored, store};
 use super::{State, fields};
 
 /// The fields of a kind.
@@ -22,6 +22,8 @@ pub(super) struct Resource {
     pub name: String,
     pub namespace: String,
     spec: Value,
+    /// Whether the operator can read it at all.
+    pub readable: bool,
     /// Where the coordinator is; empty without one.
     pub coordinator_url: String,
 }
@@ -29,7 +31,7 @@ pub(super) struct Resource {
 impl Resource {
     /// Reads an object as the API server of `state` would store it; with what that would refuse.
     pub fn read(state: State, kind: Kind, object: &Value) -> (Self, Vec<FieldError>) {
-        let (spec, faults) = store(state, shape(kind), object);
+        let Stored { spec, faults, readable } = store(state, shape(kind), object);
         let metadata = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let namespace = metadata("/metadata/namespace");
         let resource = Resource {
@@ -38,6 +40,7 @@ impl Resource {
             name: metadata("/metadata/name").to_owned(),
             namespace: if namespace.is_empty() { "default" } else { namespace }.to_owned(),
             spec,
+            readable,
             coordinator_url: String::new(),
         };
         (resource, faults)

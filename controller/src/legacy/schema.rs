@@ -6,6 +6,9 @@ use serde_json::{Map, Number, Value};
 
 use super::State;
 
+#[cfg(test)]
+mod tests;
+
 /// An object's fields.
 pub(super) struct Shape(pub &'static [Field]);
 
@@ -104,15 +107,25 @@ pub(super) fn literal(json: &str) -> Option<Value> {
     serde_json::from_str(json).ok()
 }
 
-/// The spec as it is stored, and why the API server would refuse it instead, sorted by path.
+/// A spec as the API server has it.
+pub(super) struct Stored {
+    pub spec: Value,
+    /// Why it would be refused, sorted by path.
+    pub faults: Vec<FieldError>,
+    /// Whether it fits into Go's types, so that the operator could say something of it.
+    pub readable: bool,
+}
+
+/// The spec as it is stored, and why the API server would refuse it instead.
 ///
 /// Unknown fields are pruned, nulls dropped, defaults filled into every object that is present. A value that is refused stays
 /// what it is. Without a spec there is nothing to default.
-pub(super) fn store(state: State, shape: &Shape, object: &Value) -> (Value, Vec<FieldError>) {
+pub(super) fn store(state: State, shape: &Shape, object: &Value) -> Stored {
     let mut api_server = ApiServer {
         state,
         path: "spec".to_owned(),
         faults: Vec::new(),
+        readable: true,
     };
     let spec = match object.get("spec") {
         None | Some(Value::Null) => {
@@ -122,15 +135,18 @@ pub(super) fn store(state: State, shape: &Shape, object: &Value) -> (Value, Vec<
         Some(Value::Object(members)) => Value::Object(api_server.object(shape, members)),
         Some(other) => api_server.wrong_type(other, "an object"),
     };
-    let mut faults = api_server.faults;
+    let ApiServer {
+        mut faults, readable, ..
+    } = api_server;
     faults.sort();
-    (spec, faults)
+    Stored { spec, faults, readable }
 }
 
 struct ApiServer {
     state: State,
     path: String,
     faults: Vec<FieldError>,
+    readable: bool,
 }
 
 impl ApiServer {
@@ -143,6 +159,7 @@ impl ApiServer {
     }
 
     fn wrong_type(&mut self, value: &Value, expected: &str) -> Value {
+        self.readable = false;
         self.found(
             FaultKind::TypeInvalid,
             format!("{}: must be {expected}", fault::echo(value)),
@@ -185,15 +202,22 @@ impl ApiServer {
             (Kind::Bool, Value::Bool(_))
             | (Kind::Text | Kind::IntOrString, Value::String(_))
             | (Kind::Number, Value::Number(_)) => {}
-            (Kind::Word(words), Value::String(word)) => {
-                if !words.contains(&word.as_str()) {
+            // Of another type, it is not one of the words either: two faults.
+            (Kind::Word(words), word) => {
+                if !word.is_string() {
+                    self.wrong_type(value, "a string");
+                }
+                if !words.iter().any(|known| word == known) {
                     let words: Vec<String> = words.iter().map(|word| fault::quote(word)).collect();
                     self.not_supported(value, &words);
                 }
             }
             (Kind::Integer(min, max), Value::Number(number)) => return self.integer(value, number, *min, *max),
-            (Kind::IntegerWord(words), Value::Number(number)) => {
-                let integer = self.integer(value, number, i64::MIN, i64::MAX);
+            (Kind::IntegerWord(words), word) => {
+                let integer = match word {
+                    Value::Number(number) => self.integer(value, number, i64::MIN, i64::MAX),
+                    other => self.wrong_type(other, kind.expected()),
+                };
                 if !words.iter().any(|word| integer.as_i64() == Some(*word)) {
                     let words: Vec<String> = words.iter().map(i64::to_string).collect();
                     self.not_supported(value, &words);
@@ -207,6 +231,7 @@ impl ApiServer {
             }
             (Kind::Quantity, Value::String(text)) => {
                 if text.parse::<Amount>().is_err() {
+                    self.readable = false;
                     self.invalid(value, "must be a quantity");
                 }
             }
@@ -231,14 +256,26 @@ impl ApiServer {
         self.found(FaultKind::NotSupported, detail);
     }
 
+    /// A fraction is no integer, and can be out of bounds as well: two faults.
     fn integer(&mut self, value: &Value, number: &Number, min: i64, max: i64) -> Value {
-        let Some(integer) = whole(number) else {
-            return self.wrong_type(value, "an integer");
+        let integer = whole(number);
+        let inside = match integer {
+            Some(integer) => (min..=max).contains(&integer),
+            None => number
+                .as_f64()
+                .is_some_and(|number| (min as f64..=max as f64).contains(&number)),
         };
-        if !(min..=max).contains(&integer) {
+        if !inside {
             self.invalid(value, &format!("must be in [{min}, {max}]"));
         }
-        Value::from(integer)
+        match integer {
+            Some(integer) => {
+                // Every integer of the spec that is not as wide is an int32.
+                self.readable &= max == i64::MAX || i32::try_from(integer).is_ok();
+                Value::from(integer)
+            }
+            None => self.wrong_type(value, "an integer"),
+        }
     }
 
     /// Three faults for one, the first of them without a path: so the API server reports that no branch of the schema fits.

@@ -2,9 +2,11 @@
 
 use lmcache_api::{AnyObject, FaultKind, FieldError, Kind, LMCacheCoordinatorSpec, Object, chunk_size};
 use lmcache_server::Running;
+use serde_json::Value;
 
 use super::Subject;
 use crate::build::coordinator_url;
+use crate::legacy;
 
 /// Tokens per chunk of a coordinator's index that names none.
 const DEFAULT_BLEND_CHUNK_SIZE: i32 = 256;
@@ -12,6 +14,8 @@ const DEFAULT_BLEND_CHUNK_SIZE: i32 = 256;
 /// All objects.
 pub(super) struct Fleet<'a> {
     pub subjects: &'a [Subject],
+    /// The Secrets among the files.
+    pub secrets: &'a [Value],
 }
 
 /// The coordinator that an engine refers to.
@@ -23,13 +27,16 @@ pub(super) struct Resolved {
 }
 
 impl Fleet<'_> {
-    /// An earlier object that would share the children of the one at `index`.
-    pub fn clash(&self, index: usize) -> Option<FieldError> {
+    /// An earlier object that would share the children of the one at `index`; the Go operator knows no clash of two kinds.
+    pub fn clash(&self, index: usize, legacy: bool) -> Option<FieldError> {
         let own = self.subjects.get(index).filter(|own| !own.place().1.is_empty())?;
         let earlier = self.subjects.iter().take(index);
-        let other = earlier.into_iter().find(|other| other.place() == own.place())?;
+        let same_kind = |other: &Subject| other.document.kind == own.document.kind;
+        let other = earlier
+            .into_iter()
+            .find(|other| other.place() == own.place() && (!legacy || same_kind(other)))?;
         let (namespace, name) = own.place();
-        let detail = if other.document.kind == own.document.kind {
+        let detail = if same_kind(other) {
             format!(
                 "\"{name}\": the same object is in {} too; leave one out",
                 other.document.file
@@ -52,7 +59,7 @@ impl Fleet<'_> {
         let connection = engine.coordinator().filter(|connection| connection.url().is_none())?;
         let name = connection.ref_name()?;
         let (namespace, _) = subject.place();
-        let Some(coordinator) = self.find(namespace, name) else {
+        let Some((_, coordinator)) = self.find(namespace, name) else {
             let url = coordinator_url(name, namespace, &LMCacheCoordinatorSpec::default());
             let warning = format!(
                 "spec.coordinator.ref.name: LMCacheCoordinator {namespace}/{name} is not in the given files; {url} is \
@@ -87,10 +94,25 @@ impl Fleet<'_> {
         })
     }
 
-    fn find(&self, namespace: &str, name: &str) -> Option<&Object<LMCacheCoordinatorSpec>> {
+    /// Where the coordinator of that name is, as the Go operator tells engines; `None` if it is not among the files.
+    pub fn legacy_coordinator(&self, namespace: &str, name: &str) -> Option<String> {
+        let (coordinator, _) = self.find(namespace, name)?;
+        legacy::coordinator_url(&coordinator.document.object)
+    }
+
+    /// The Secret of that name among the files. Of several the last one counts, as with `kubectl apply`.
+    pub fn secret(&self, namespace: &str, name: &str) -> Option<&Value> {
+        let is = |secret: &Value, pointer: &str, text: &str| secret.pointer(pointer).is_some_and(|found| found == text);
+        let mut secrets = self.secrets.iter().rev();
+        secrets.find(|secret| is(secret, "/metadata/namespace", namespace) && is(secret, "/metadata/name", name))
+    }
+
+    fn find(&self, namespace: &str, name: &str) -> Option<(&Subject, &Object<LMCacheCoordinatorSpec>)> {
         let mut subjects = self.subjects.iter();
         subjects.find_map(|subject| match &subject.object {
-            AnyObject::LMCacheCoordinator(coordinator) if subject.place() == (namespace, name) => Some(coordinator),
+            AnyObject::LMCacheCoordinator(coordinator) if subject.place() == (namespace, name) => {
+                Some((subject, coordinator))
+            }
             _ => None,
         })
     }

@@ -1,26 +1,48 @@
 //! The same for LMCache's Go operator: what a takeover would change can be compared before it is done.
 
-use serde_json::{Value, json};
+use super::fleet::Fleet;
+use super::{Outcome, Subject};
+use crate::legacy::{self, Missing, State};
 
-use super::Outcome;
-use crate::legacy::{State, children, errors, resp_source_ref, unread};
+/// What the Go operator makes of an object where there is nothing but the files. Where it stops because something else is
+/// missing, what it had made before that is printed.
+pub(super) fn render(state: State, subject: &Subject, fleet: &Fleet<'_>) -> Outcome {
+    let object = &subject.document.object;
+    let (namespace, _) = subject.place();
+    let coordinator = legacy::coordinator_ref(state, object);
+    let url = coordinator
+        .as_deref()
+        .and_then(|name| fleet.legacy_coordinator(namespace, name));
+    let login = legacy::resp_source_ref(state, object);
+    let secret = login
+        .as_ref()
+        .and_then(|(namespace, name)| fleet.secret(namespace, name));
 
-/// What the Go operator makes of an object. It stops where a login is missing; here one is taken for there, and its copy is
-/// not printed, as in our own rendering.
-pub(super) fn render(state: State, object: &Value, coordinator_url: Option<&str>) -> Outcome {
-    let login = resp_source_ref(state, object).map(|(namespace, name)| {
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace},
-            "data": {"password": "Kg=="}})
+    let errors = legacy::errors(state, object, url.as_deref(), secret);
+    let stopped = errors.reconcile.map(|missing| match missing {
+        Missing::RespSource => {
+            let (namespace, name) = login.clone().unwrap_or_default();
+            let found = match secret {
+                Some(_) => "has no password",
+                None => "is not in the given files (one with any password will do)",
+            };
+            format!("spec.l2Backend.resp.authSecretRef: Secret {namespace}/{name} {found}; the Go operator stops there")
+        }
+        Missing::Coordinator => {
+            let name = coordinator.as_deref().unwrap_or_default();
+            format!(
+                "spec.coordinator.ref.name: LMCacheCoordinator {namespace}/{name} is not in the given files; the Go \
+                 operator stops there"
+            )
+        }
     });
-    let errors = errors(state, object, coordinator_url, login.as_ref());
     let mut faults = errors.admission;
     faults.extend(errors.spec);
-    let mut objects = children(state, object, coordinator_url, login.as_ref());
-    objects.retain(|child| child["kind"] != "Secret");
-    let unread = unread(state, object).into_iter();
+    let unread = legacy::unread(state, object).into_iter();
     Outcome {
-        objects,
+        objects: legacy::children(state, object, url.as_deref(), secret),
         faults,
+        stopped,
         warnings: unread
             .map(|path| format!("{path}: not known to the Go operator ({})", state.as_str()))
             .collect(),

@@ -1,8 +1,10 @@
-//! Files with custom resources.
+//! Files with custom resources, and with what those refer to.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use lmcache_api::{API_VERSION, Kind};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::str::FromStr;
 
 /// A custom resource as it was found.
@@ -16,10 +18,12 @@ pub struct Document {
     pub object: Value,
 }
 
-/// What a file holds.
-#[derive(Debug, Default)]
+/// What a file holds. Not `Debug`: Secrets must not get into a message by accident.
+#[derive(Default)]
 pub(super) struct Contents {
     pub documents: Vec<Document>,
+    /// Secrets as the API server keeps them: everything under `data`, in base64.
+    pub secrets: Vec<Value>,
     /// What cannot be read, one sentence each.
     pub faults: Vec<String>,
 }
@@ -89,6 +93,10 @@ fn take(file: &str, number: usize, object: Value, contents: &mut Contents) {
         contents.faults.push(fault);
         return;
     }
+    if kind == "Secret" && api_version == "v1" {
+        contents.secrets.push(stored(object));
+        return;
+    }
     if let Ok(kind) = Kind::from_str(&kind) {
         if api_version == API_VERSION {
             let file = file.to_owned();
@@ -118,6 +126,26 @@ fn take(file: &str, number: usize, object: Value, contents: &mut Contents) {
             take(file, number, item, contents);
         }
     }
+}
+
+/// A Secret as the API server keeps it: `stringData` is for writing alone, and wins over `data`.
+fn stored(mut secret: Value) -> Value {
+    let Some(members) = secret.as_object_mut() else {
+        return secret;
+    };
+    if let Some(Value::Object(texts)) = members.remove("stringData") {
+        let data = members.entry("data").or_insert(Value::Null);
+        if data.is_null() {
+            *data = Value::Object(Map::new());
+        }
+        if let Some(data) = data.as_object_mut() {
+            let texts = texts.into_iter();
+            data.extend(
+                texts.filter_map(|(key, text)| Some((key, Value::from(BASE64_STANDARD.encode(text.as_str()?))))),
+            );
+        }
+    }
+    secret
 }
 
 #[cfg(test)]
@@ -159,6 +187,25 @@ mod tests {
         let bare =
             format!("apiVersion: {API_VERSION}\nkind: CacheBlendEngineList\nitems: [{{metadata: {{name: a}}}}]\n");
         assert_eq!(read("-", &bare).documents[0].kind, Kind::CacheBlendEngine);
+    }
+
+    #[test]
+    fn secrets_are_read_as_they_are_stored() {
+        let data = |more: &str| {
+            let text = format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: login}}\n{more}\n");
+            read("-", &text).secrets[0]["data"].clone()
+        };
+        assert_eq!(data("data: {password: cHc=}"), serde_json::json!({"password": "cHc="}));
+        assert_eq!(
+            data("stringData: {password: pw}"),
+            serde_json::json!({"password": "cHc="})
+        );
+        assert_eq!(
+            data("data: {password: b2xk, username: dQ==}\nstringData: {password: pw, n: null}"),
+            serde_json::json!({"password": "cHc=", "username": "dQ=="})
+        );
+        assert_eq!(data("data: null\nstringData: {a: ''}"), serde_json::json!({"a": ""}));
+        assert_eq!(data("type: Opaque"), Value::Null);
     }
 
     #[test]

@@ -10,7 +10,6 @@ use crate::go_operator::ours;
 pub struct Case {
     /// `july` or `newest`.
     pub state: &'static str,
-    pub name: String,
     /// The custom resource as it is stored.
     pub input: Value,
     pub object: AnyObject,
@@ -153,12 +152,30 @@ pub const DIFFERENCES: &[Difference] = &[
     Difference {
         what: "A volume of the user's called `lmcache-dev-shm` does not stand in for ours, which is then called `lmcache-dev-shm-2`",
         apply: |case, children| {
-            if case.name == "engine-shm-user-volume-name-unmounted" {
+            let Some(spec) = case.engine() else { return };
+            let shares = lmcache_api::ipc_mode(spec, IpcMode::HostIPC) == IpcMode::HostShm && !case.july();
+            let volumes = case.input["spec"]["volumes"].as_array();
+            let taken = volumes.is_some_and(|volumes| volumes.iter().any(|volume| volume["name"] == "lmcache-dev-shm"));
+            let at = |mount: &Value| {
+                mount["mountPath"]
+                    .as_str()
+                    .is_some_and(|path| path.trim_end_matches('/') == "/dev/shm")
+            };
+            if shares && taken && !spec.volume_mounts().iter().any(at) {
                 let volume =
                     json!({"name": "lmcache-dev-shm-2", "hostPath": {"path": "/dev/shm", "type": "Directory"}});
-                pod(children).unwrap()["volumes"].as_array_mut().unwrap().push(volume);
-                let mount = json!({"name": "lmcache-dev-shm-2", "mountPath": "/dev/shm"});
-                container(children).unwrap()["volumeMounts"] = json!([mount]);
+                let volumes = pod(children).unwrap()["volumes"].as_array_mut().unwrap();
+                // The master key's volume is last.
+                let place = volumes.len() - usize::from(volumes.last().unwrap()["name"] == "l2-master-key");
+                volumes.insert(place, volume);
+                let mounts = &mut container(children).unwrap()["volumeMounts"];
+                let mut all = mounts.as_array().cloned().unwrap_or_default();
+                let last_is_key = all.last().is_some_and(|mount| mount["name"] == "l2-master-key");
+                all.insert(
+                    all.len() - usize::from(last_is_key),
+                    json!({"name": "lmcache-dev-shm-2", "mountPath": "/dev/shm"}),
+                );
+                *mounts = json!(all);
             }
         },
     },

@@ -102,7 +102,7 @@ fn remove(object: &mut Value, pointer: &str) {
 }
 
 /// A recording with children that admission here does not refuse.
-fn read(state: &'static str, name: &str, text: &str) -> Option<(Case, Vec<Value>)> {
+fn read(state: &'static str, text: &str) -> Option<(Case, Vec<Value>)> {
     let recording: Value = yaml_serde::from_str(text).unwrap();
     let list = |key: &str| recording[key].as_array().cloned();
     let children = list("children")?;
@@ -123,11 +123,9 @@ fn read(state: &'static str, name: &str, text: &str) -> Option<(Case, Vec<Value>
     let mut object = decode(kind, &input).object;
     object.set_defaults();
     let cluster = list("cluster").unwrap_or_default();
-    let name = name.to_owned();
     Some((
         Case {
             state,
-            name,
             input,
             object,
             cluster,
@@ -146,7 +144,7 @@ fn objects_are_the_go_operators_but_for_the_listed_differences() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_string_lossy();
-            let Some((case, mut theirs)) = read(state, &name, &std::fs::read_to_string(&path).unwrap()) else {
+            let Some((case, mut theirs)) = read(state, &std::fs::read_to_string(&path).unwrap()) else {
                 continue;
             };
             for (difference, seen) in DIFFERENCES.iter().zip(&mut seen) {

@@ -11,6 +11,7 @@
 mod command;
 mod differences;
 mod go_operator;
+mod go_operator_command;
 mod goldens;
 mod numbers;
 mod pods;

@@ -7,13 +7,23 @@ use crate::support::{
     cacheblend, child, children, container, coordinator, engine, faults, flag, options, pod, report, report_with,
 };
 
-#[test]
-fn weakness_20_numbers_are_not_rounded_away() {
-    let children = children(&engine(
-        json!({"l1": {"sizeGB": 0.04}, "eviction": {"evictionRatio": 0.001}}),
-    ));
-    assert_eq!(flag(&children, "--l1-size-gb").unwrap(), "0.04");
-    assert_eq!(flag(&children, "--eviction-ratio").unwrap(), "0.001");
+#[rstest]
+#[case::nothing_left(json!(0.04), "0.04", json!(0.001), "0.001")]
+#[case::a_little_lost(json!(60.25), "60.25", json!(0.125), "0.125")]
+#[case::nothing_to_lose(json!(60), "60.0", json!(0.8), "0.80")]
+fn weakness_20_numbers_are_not_rounded_away(
+    #[case] size: Value,
+    #[case] size_text: &str,
+    #[case] share: Value,
+    #[case] share_text: &str,
+) {
+    let more = json!({"l1": {"sizeGB": size}, "eviction": {"evictionRatio": share, "triggerWatermark": share}});
+    for object in [engine(more.clone()), cacheblend(more)] {
+        let children = children(&object);
+        assert_eq!(flag(&children, "--l1-size-gb").unwrap(), size_text);
+        assert_eq!(flag(&children, "--eviction-ratio").unwrap(), share_text);
+        assert_eq!(flag(&children, "--eviction-trigger-watermark").unwrap(), share_text);
+    }
 }
 
 #[test]
@@ -39,8 +49,25 @@ fn weakness_21_a_raw_tier_is_what_was_written() {
 #[case(json!({"server": {"port": 8080}}), "spec.server.httpPort: ")]
 #[case(json!({"prometheus": {"serviceMonitor": {"interval": "often"}}}), "spec.prometheus.serviceMonitor.interval: ")]
 #[case(json!({"image": {"repository": ""}}), "spec.image.repository: ")]
+#[case(json!({"image": {"tag": ""}}), "spec.image.tag: ")]
+#[case(json!({"server": {"port": 6000, "httpPort": 6000}}), "spec.server.httpPort: ")]
+#[case(json!({"image": {"tag": "v0.4.4"}, "prometheus": {"port": 5555}}), "spec.prometheus.port: ")]
 fn weakness_22_nothing_reaches_a_child_unchecked(#[case] more: Value, #[case] path: &str) {
-    let faults = faults(&engine(more));
+    for object in [engine(more.clone()), cacheblend(more)] {
+        let faults = faults(&object);
+        assert!(faults.iter().any(|fault| fault.starts_with(path)), "{faults:?}");
+        // A chunk size of 0 is none of CacheBlend's either.
+        let expected = 1 + usize::from(path.contains("chunkSize") && object["kind"] == "CacheBlendEngine");
+        assert!(faults.len() <= expected, "{faults:?}");
+    }
+}
+
+#[rstest]
+#[case(json!({"prometheus": {"port": 65536}}), "spec.prometheus.port: ")]
+#[case(json!({"prometheus": {"serviceMonitor": {"interval": "30"}}}), "spec.prometheus.serviceMonitor.interval: ")]
+#[case(json!({"image": {"tag": ""}}), "spec.image.tag: ")]
+fn weakness_22_nor_a_child_of_a_coordinator(#[case] more: Value, #[case] path: &str) {
+    let faults = faults(&coordinator(more));
     assert!(faults.len() == 1 && faults[0].starts_with(path), "{faults:?}");
 }
 
@@ -58,13 +85,32 @@ fn weakness_23_a_mere_buffer_can_be_configured() {
 #[case::too_long_for_metrics(&"k".repeat(56))]
 #[case::upper_case("KV")]
 fn weakness_24_names_that_no_child_can_have(#[case] name: &str) {
-    for mut object in [engine(json!({})), coordinator(json!({}))] {
+    for mut object in [engine(json!({})), cacheblend(json!({})), coordinator(json!({}))] {
         object["metadata"]["name"] = json!(name);
         let faults = report(&[object]).faults;
         assert!(
             faults.len() == 1 && faults[0].contains(": metadata.name: Invalid value: "),
             "{faults:?}"
         );
+    }
+}
+
+#[test]
+fn weakness_24_the_longest_name_fits_its_services() {
+    let monitored = json!({"prometheus": {"serviceMonitor": {"enabled": true}}});
+    for mut object in [
+        engine(monitored.clone()),
+        cacheblend(monitored.clone()),
+        coordinator(monitored.clone()),
+    ] {
+        object["metadata"]["name"] = json!("k".repeat(55));
+        let report = report(&[object]);
+        assert_eq!(report.faults, [""; 0]);
+        let services = report.objects.iter().filter(|child| child["kind"] == "Service");
+        let lengths: Vec<usize> = services
+            .map(|service| service["metadata"]["name"].as_str().unwrap().len())
+            .collect();
+        assert_eq!(lengths, [55, 63]);
     }
 }
 

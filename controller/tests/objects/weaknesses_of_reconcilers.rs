@@ -14,18 +14,27 @@ fn read(object: &Value) -> AnyObject {
     object
 }
 
-/// Two kinds of one name would fight over one DaemonSet.
+/// Two kinds of one name would fight over one DaemonSet, or take one another's Services.
 #[test]
 fn weakness_03_two_kinds_of_one_name_are_refused() {
-    let report = report(&[engine(json!({})), cacheblend(json!({}))]);
-    assert!(report.objects.is_empty());
-    assert_eq!(
-        report.faults,
-        [
-            "1.yaml: CacheBlendEngine serving/kv: metadata.name: Duplicate value: \"kv\": LMCacheEngine serving/kv in \
-          0.yaml would share its children's names; choose another name"
-        ]
-    );
+    let all = [engine(json!({})), cacheblend(json!({})), coordinator(json!({}))];
+    for first in &all {
+        for second in all.iter().filter(|second| second["kind"] != first["kind"]) {
+            let report = report(&[first.clone(), second.clone()]);
+            assert!(report.objects.is_empty());
+            let (first, second) = (first["kind"].as_str().unwrap(), second["kind"].as_str().unwrap());
+            let expected = format!(
+                "1.yaml: {second} serving/kv: metadata.name: Duplicate value: \"kv\": {first} serving/kv in 0.yaml \
+                 would share its children's names; choose another name"
+            );
+            assert_eq!(report.faults, [expected]);
+            // In another namespace there is nothing to share.
+            let mut elsewhere = all.iter().find(|object| object["kind"] == *second).unwrap().clone();
+            elsewhere["metadata"]["namespace"] = json!("other");
+            let first = all.iter().find(|object| object["kind"] == *first).unwrap().clone();
+            assert_eq!(crate::support::report(&[first, elsewhere]).faults, [""; 0]);
+        }
+    }
 }
 
 /// Every Service carries its selector, so that a drifted one is put right.

@@ -20,13 +20,18 @@ pub struct EngineStatus {
     /// Servers that are ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_instances: Option<i32>,
-    /// One entry per server Pod that has a node.
+    /// One entry per server Pod that has a node and is not being deleted, sorted by node and name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<Vec<EndpointStatus>>,
     /// The Pods that opted in to this engine, as their annotations say. Not known to the Go operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<ClientsStatus>,
-    /// What is well and what is not, one entry per type. `Ready` sums them up.
+    /// What is well and what is not, one entry per type. `ConfigValid`: the specification has no fault. `Reconciled`:
+    /// all objects are as it asks; False names the step that failed, and why. `Available`: at least one server is
+    /// ready. `AllInstancesReady`: so is one of this specification on every selected node. `ClientsCovered`: every
+    /// node that runs a wired Pod has a ready server; False names the others. `L2ReconnectNeeded`: servers are older
+    /// than the last change of a Secret that they read at their start; it is there if one is named. `Ready` sums up
+    /// the first, second and fourth for `kubectl wait` and Argo CD.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<Condition>>,
 }
@@ -46,7 +51,7 @@ pub struct EndpointStatus {
     pub pod_name: String,
     /// TCP port of the message queue.
     pub port: i32,
-    /// TCP port that serves metrics.
+    /// TCP port that serves metrics; 0 where they are switched off.
     pub metrics_port: i32,
     /// Whether the Pod is ready.
     pub ready: bool,
@@ -90,7 +95,9 @@ pub struct CoordinatorStatus {
     /// Base URL that engines use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// What is well and what is not, one entry per type. `Ready` sums them up.
+    /// What is well and what is not, one entry per type. `ConfigValid`: the specification has no fault. `Reconciled`: all
+    /// objects are as it asks; False names the step that failed, and why. `Available`: at least one replica is ready.
+    /// `AllInstancesReady`: all of them are. `Ready` sums up the first, second and fourth for `kubectl wait` and Argo CD.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<Condition>>,
 }

@@ -1,0 +1,142 @@
+//! What can be wrong with a pass.
+
+use std::time::Duration;
+
+use super::{ChildName, Rival};
+use crate::live::WorkloadStatus;
+use lmcache_api::FieldError;
+
+/// Why a step was not taken. The name is what conditions, Events and metrics show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// The coordinator that is referred to does not exist.
+    CoordinatorNotFound,
+    /// The Secret that is referred to does not exist, or the controller may not read it.
+    SecretNotFound,
+    /// The Secret has no password.
+    SecretInvalid,
+    /// The Secret is in another namespace, and its owner did not allow copies.
+    SecretNotShared,
+    /// An object of that name is somebody else's.
+    ForeignObject,
+    /// ServiceMonitors are asked for and not installed.
+    ServiceMonitorNotInstalled,
+    /// The API server does not let the controller do it.
+    Forbidden,
+    /// The API server finds the object invalid (422, or 400).
+    Rejected,
+    /// Somebody else changed or deleted the object at the same time (409, 404).
+    Conflict,
+    /// The API server is overloaded, out of order, or was not reached in time (429, 5xx, time-outs).
+    Unavailable,
+}
+
+impl Reason {
+    /// Every reason.
+    pub const ALL: [Reason; 10] = [
+        Reason::CoordinatorNotFound,
+        Reason::SecretNotFound,
+        Reason::SecretInvalid,
+        Reason::SecretNotShared,
+        Reason::ForeignObject,
+        Reason::ServiceMonitorNotInstalled,
+        Reason::Forbidden,
+        Reason::Rejected,
+        Reason::Conflict,
+        Reason::Unavailable,
+    ];
+
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Reason::CoordinatorNotFound => "CoordinatorNotFound",
+            Reason::SecretNotFound => "SecretNotFound",
+            Reason::SecretInvalid => "SecretInvalid",
+            Reason::SecretNotShared => "SecretNotShared",
+            Reason::ForeignObject => "ForeignObject",
+            Reason::ServiceMonitorNotInstalled => "ServiceMonitorNotInstalled",
+            Reason::Forbidden => "Forbidden",
+            Reason::Rejected => "Rejected",
+            Reason::Conflict => "Conflict",
+            Reason::Unavailable => "Unavailable",
+        }
+    }
+
+    /// When the step is tried again, if nothing happens before.
+    pub const fn retry(self) -> Retry {
+        match self {
+            // A watch tells when it is there, or changed.
+            Reason::CoordinatorNotFound
+            | Reason::SecretNotFound
+            | Reason::SecretInvalid
+            | Reason::SecretNotShared
+            | Reason::ServiceMonitorNotInstalled => Retry::OnChange,
+            // Nothing tells that a foreign object is gone, or that a quota or a right was given: looked at now and then.
+            Reason::ForeignObject => Retry::Slowly,
+            Reason::Forbidden | Reason::Rejected | Reason::Conflict | Reason::Unavailable => Retry::Backoff,
+        }
+    }
+
+    /// Whether the servers work all the same, so that the custom resource is still `Ready`.
+    pub const fn is_aside(self) -> bool {
+        matches!(self, Reason::ServiceMonitorNotInstalled)
+    }
+}
+
+/// When a step is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// When something that is watched changes.
+    OnChange,
+    /// Every few minutes.
+    Slowly,
+    /// After a delay that doubles with each failure.
+    Backoff,
+}
+
+/// A step that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What it was about: a child.
+    pub child: ChildName,
+    /// Why.
+    pub reason: Reason,
+    /// The same for people, one sentence: what was found, what was expected, what to do. Never shows a secret value.
+    pub message: String,
+    /// The delay that the API server asked for (`Retry-After`).
+    pub after: Option<Duration>,
+}
+
+/// The judgement on a custom resource itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It can be built.
+    Valid,
+    /// It has faults; its children stay as they are.
+    Invalid(Vec<FieldError>),
+    /// An older object of another kind has its name; its children are that one's.
+    Rivalled(Rival),
+}
+
+/// What a pass came to: what the status is made of, beside the [`super::Inputs`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The judgement.
+    pub verdict: Verdict,
+    /// Steps that were not taken, in their order.
+    pub problems: Vec<Problem>,
+    /// The live Pod template is the Go operator's for this very specification, and was left alone: paths below
+    /// `spec.template` that the next rollout changes.
+    pub legacy_template: Option<Vec<String>>,
+    /// The DaemonSet or Deployment after the pass; `None` where there is none of ours.
+    pub workload: Option<Workload>,
+}
+
+/// A workload of ours after a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Its uid: Pods of a DaemonSet name it as their controller.
+    pub uid: String,
+    /// Its numbers.
+    pub status: WorkloadStatus,
+}

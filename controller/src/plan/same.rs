@@ -1,0 +1,134 @@
+//! Whether a live object is as it is wanted.
+
+use lmcache_api::quantity::Quantity;
+use serde_json::{Map, Value};
+
+use super::lists;
+
+/// Paths at which `live` is not what `wanted` says; empty if it is. What `live` has beyond that is left out: the API
+/// server's defaults, and what others added.
+///
+/// Amounts are compared by value, and a zero value equals none, since the API server stores none.
+pub(super) fn lacking(wanted: &Value, live: &Value) -> Vec<String> {
+    let mut paths = Vec::new();
+    compare("", "", wanted, live, &mut paths);
+    paths
+}
+
+fn compare(path: &str, field: &str, wanted: &Value, live: &Value, paths: &mut Vec<String>) {
+    match (wanted, live) {
+        // The API server takes selectors as one value: an entry too many is a difference.
+        (Value::Object(wanted), Value::Object(live)) if is_atomic_map(field) && wanted.len() != live.len() => {
+            paths.push(path.to_owned());
+        }
+        (Value::Object(wanted), Value::Object(live)) => members(path, wanted, live, paths),
+        (Value::Array(wanted), Value::Array(live)) => items(path, field, wanted, live, paths),
+        _ if wanted == live || is_same_amount(wanted, live) => {}
+        _ => paths.push(path.to_owned()),
+    }
+}
+
+fn members(path: &str, wanted: &Map<String, Value>, live: &Map<String, Value>, paths: &mut Vec<String>) {
+    for (name, wanted) in wanted {
+        let path = join(path, name);
+        match live.get(name) {
+            Some(live) => compare(&path, name, wanted, live, paths),
+            None if is_zero(wanted) => {}
+            None => paths.push(path),
+        }
+    }
+}
+
+fn items(path: &str, field: &str, wanted: &[Value], live: &[Value], paths: &mut Vec<String>) {
+    let keys = lists::keys(field);
+    if keys.is_empty() {
+        let same = wanted.len() == live.len()
+            && wanted
+                .iter()
+                .zip(live)
+                .all(|(wanted, live)| lacking(wanted, live).is_empty());
+        if !same {
+            paths.push(path.to_owned());
+        }
+        return;
+    }
+    for wanted in wanted {
+        let key = lists::key_of(keys, wanted);
+        let name = key
+            .as_ref()
+            .and_then(|key| key.values().next())
+            .map_or_else(String::new, label);
+        let path = format!("{path}[{name}]");
+        match key.and_then(|key| lists::find(keys, live, &key)) {
+            Some(live) => compare(&path, "", wanted, live, paths),
+            None => paths.push(path),
+        }
+    }
+}
+
+fn label(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+/// Maps that are one value to the API server.
+fn is_atomic_map(field: &str) -> bool {
+    matches!(field, "selector" | "matchLabels" | "nodeSelector")
+}
+
+/// What the API server does not store.
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.values().all(is_zero),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Bool(true) => false,
+    }
+}
+
+/// `500m` and `0.5`, `2Gi` and `2048Mi`, `1` and `"1"`.
+fn is_same_amount(wanted: &Value, live: &Value) -> bool {
+    let amount = |value: &Value| label(value).parse::<Quantity>().ok();
+    let scalar = |value: &Value| value.is_string() || value.is_number();
+    scalar(wanted) && scalar(live) && amount(wanted).is_some_and(|wanted| amount(live) == Some(wanted))
+}
+
+/// What `live` has of the structure of `rendered`: what a server-side apply has to say so that it owns the fields of
+/// `rendered` and changes no value of `live`.
+pub(super) fn project(rendered: &Value, live: &Value) -> Value {
+    project_field("", rendered, live)
+}
+
+fn project_field(field: &str, rendered: &Value, live: &Value) -> Value {
+    match (rendered, live) {
+        (Value::Object(rendered), Value::Object(live)) if !is_atomic_map(field) => {
+            let members = rendered.iter();
+            let kept = members
+                .filter_map(|(name, rendered)| Some((name.clone(), project_field(name, rendered, live.get(name)?))));
+            Value::Object(kept.collect())
+        }
+        (Value::Array(rendered), Value::Array(items)) if !lists::keys(field).is_empty() => {
+            let keys = lists::keys(field);
+            let kept = rendered.iter().filter_map(|rendered| {
+                let key = lists::key_of(keys, rendered)?;
+                let mut item = project_field("", rendered, lists::find(keys, items, &key)?);
+                // Every key takes part, also the one that was left to its default.
+                if let (Some(item), true) = (item.as_object_mut(), keys.contains(&"protocol")) {
+                    item.extend(key);
+                }
+                Some(item)
+            });
+            Value::Array(kept.collect())
+        }
+        _ => live.clone(),
+    }
+}

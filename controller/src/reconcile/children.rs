@@ -1,0 +1,166 @@
+//! Carrying out the steps about children.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::Value;
+
+use super::api::Api;
+use super::fault::Fault;
+use crate::index::Shared;
+use crate::live::{Child, ChildKind, Key};
+use crate::plan::{ChildName, Desired, Inputs, Monitors, Problem, Reason, Step, Wanted, foreign, step};
+
+/// What came of the steps.
+#[derive(Debug, Default)]
+pub(super) struct Applied {
+    /// What was not done, in the order of the steps.
+    pub problems: Vec<Problem>,
+    /// Whether anything was written.
+    pub has_written: bool,
+}
+
+/// Creates, applies and deletes what `desired` says. A step that fails does not keep the others from being taken.
+pub(super) async fn apply(api: &Api, shared: &Shared, key: &Key, inputs: &Inputs, desired: &Desired) -> Applied {
+    let mut outcome = Applied {
+        problems: desired.problems.clone(),
+        has_written: false,
+    };
+    let children = Children {
+        api,
+        shared,
+        namespace: &key.namespace,
+        uid: inputs.custom.uid(),
+    };
+    for wanted in &desired.wanted {
+        let live = inputs.children.get(&wanted.name).map(AsRef::as_ref);
+        match children.carry_out(wanted, live).await {
+            Ok(has_written) => outcome.has_written |= has_written,
+            Err(problem) => outcome.problems.push(problem),
+        }
+    }
+    for child in &desired.unwanted {
+        let Some(live) = inputs.children.get(child) else {
+            continue;
+        };
+        let deleted = api.delete(child.kind, &key.namespace, &child.name, live.uid()).await;
+        match deleted {
+            Ok(()) => {
+                outcome.has_written = true;
+                shared.with(|index| index.deleted_child(child.kind, &key.namespace, &child.name));
+            }
+            Err(fault) => outcome.problems.push(children.problem(child, "deleted", &fault)),
+        }
+    }
+    outcome
+}
+
+struct Children<'a> {
+    api: &'a Api,
+    shared: &'a Shared,
+    namespace: &'a str,
+    uid: &'a str,
+}
+
+impl Children<'_> {
+    /// Whether anything was written.
+    async fn carry_out(&self, wanted: &Wanted, live: Option<&Child>) -> Result<bool, Problem> {
+        match step(wanted, live, self.uid) {
+            Step::Keep => Ok(false),
+            Step::Leave(problem) => Err(problem),
+            Step::Create => self.create(wanted).await,
+            Step::Apply { takeover } => match live {
+                Some(live) => self.apply(wanted, live, takeover).await,
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// The object is not among the watched ones. It may be there all the same, without the operator's labels.
+    async fn create(&self, wanted: &Wanted) -> Result<bool, Problem> {
+        let ChildName { kind, name } = &wanted.name;
+        let found = self.api.child(*kind, self.namespace, name).await;
+        match found.map_err(|fault| self.problem(&wanted.name, "looked up", &fault))? {
+            Some(found) if !found.is_controlled_by(self.uid) => Err(foreign(&wanted.name, &found)),
+            // Ours, but somebody took its labels away, or its watch is late.
+            Some(found) => match step(wanted, Some(&found), self.uid) {
+                Step::Apply { takeover } => self.apply(wanted, &found, takeover).await,
+                _ => Ok(false),
+            },
+            // Without force: should somebody be faster, nothing of theirs is overwritten.
+            None => {
+                let created = self.api.apply(*kind, self.namespace, &wanted.body, false).await;
+                let created = created.map_err(|fault| self.problem(&wanted.name, "created", &fault))?;
+                self.shared.with(|index| index.wrote_child(created));
+                Ok(true)
+            }
+        }
+    }
+
+    async fn apply(&self, wanted: &Wanted, live: &Child, takeover: Option<Value>) -> Result<bool, Problem> {
+        let ChildName { kind, name } = &wanted.name;
+        let fingerprint = fingerprint(&wanted.body, live);
+        let is_known = |shared: &Shared| {
+            shared.with(|index| index.is_remembered(&wanted.name, self.namespace, live.uid(), fingerprint))
+        };
+        if takeover.is_none() && is_known(self.shared) {
+            return Ok(false);
+        }
+        let failed = |what, fault: Fault| self.problem(&wanted.name, what, &fault);
+        if let Some(patch) = &takeover {
+            let taken = self.api.take_over(*kind, self.namespace, name, patch).await;
+            let taken = taken.map_err(|fault| failed("taken over", fault))?;
+            self.shared.with(|index| index.wrote_child(taken));
+        }
+        let applied = self
+            .api
+            .apply(*kind, self.namespace, &of_uid(&wanted.body, live.uid()), true)
+            .await;
+        let applied = applied.map_err(|fault| failed("applied", fault))?;
+        let is_unchanged = takeover.is_none() && applied.resource_version() == live.resource_version();
+        self.shared.with(|index| {
+            index.wrote_child(applied);
+            if is_unchanged {
+                index.remember(&wanted.name, self.namespace, live.uid(), fingerprint);
+            }
+        });
+        Ok(true)
+    }
+
+    fn problem(&self, child: &ChildName, what: &str, fault: &Fault) -> Problem {
+        // The kind went while it was in use.
+        let reason = if child.kind == ChildKind::ServiceMonitor && fault.is_unserved {
+            self.shared.update(|index| index.monitors(Monitors::NotServed));
+            Reason::ServiceMonitorNotInstalled
+        } else {
+            fault.reason
+        };
+        Problem {
+            child: child.clone(),
+            reason,
+            message: format!("{child} could not be {what}: {}", fault.message),
+            after: fault.after,
+        }
+    }
+}
+
+/// The body for the object of this uid alone: its successor is not touched.
+fn of_uid(body: &Value, uid: &str) -> Value {
+    let mut body = body.clone();
+    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("uid".to_owned(), uid.into());
+    }
+    body
+}
+
+/// Tells "this body on this object" from others. Should a comparison of ours not understand a field, the API server still
+/// says that an apply changed nothing; then it is not repeated.
+fn fingerprint(body: &Value, live: &Child) -> u64 {
+    let mut live = live.value();
+    if let Some(metadata) = live.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+    }
+    let mut hasher = DefaultHasher::new();
+    body.to_string().hash(&mut hasher);
+    live.to_string().hash(&mut hasher);
+    hasher.finish()
+}
