@@ -29,8 +29,8 @@ enum Command {
     /// Prints the children of every LMCacheEngine, CacheBlendEngine and LMCacheCoordinator in the files as YAML, sorted by
     /// namespace and name, as the controller applies them (without owner references). `spec.coordinator.ref` is looked up
     /// in the files; a coordinator that is in none of them is assumed to be on its default port, with a warning. The copy
-    /// of a Redis login (`<name>-resp-auth`) is not printed. To see what a takeover from the Go operator would change, compare
-    /// with what `--legacy` prints.
+    /// of a Redis login (`<name>-resp-auth`) is printed where the Secret that it is made from is in the files. To see what a
+    /// takeover from the Go operator would change, compare with what `--legacy` prints.
     ///
     /// Warnings and faults go to stderr, one a line: file, object, field, and what to do. With any fault nothing is
     /// printed, and the exit code is 1.

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "app.kubernetes.io/name";
 const INSTANCE: &str = "app.kubernetes.io/instance";
-const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// By which the controller finds what it made.
+pub(super) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 const COMPONENT: &str = "app.kubernetes.io/component";
 
 /// Labels as they are written.

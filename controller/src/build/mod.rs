@@ -26,7 +26,7 @@ use lmcache_server::CoordinatorOffers;
 use serde_json::Value;
 
 pub use config_map::IPC_MODE_ANNOTATION;
-pub use resp_secret::{ALLOW_COPY_ANNOTATION, SecretFault, resp_secret};
+pub use resp_secret::{ALLOW_COPY_ANNOTATION, SecretFault, may_copy, resp_secret};
 
 use engine::Engine;
 use labels::Owner;

@@ -21,7 +21,8 @@ const USERNAME: &str = "username";
 /// Why a Secret is not copied. The texts go on from the name of the Secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretFault {
-    /// It is in another namespace and does not name the engine's.
+    /// It is in another namespace and does not name the engine's. Whoever may create engines could ask in this way which
+    /// Secrets there are, so the text does not tell whether there is one.
     NoConsent,
     /// It has no password, or an empty one.
     NoPassword,
@@ -32,7 +33,8 @@ impl fmt::Display for SecretFault {
         match self {
             SecretFault::NoConsent => write!(
                 f,
-                "does not allow copies into the engine's namespace; name that in its annotation {ALLOW_COPY_ANNOTATION}"
+                "does not exist, or does not allow copies into the engine's namespace; name that in its annotation \
+                 {ALLOW_COPY_ANNOTATION}"
             ),
             SecretFault::NoPassword => write!(f, "has no key {PASSWORD:?}, or an empty one"),
         }
@@ -77,8 +79,8 @@ pub fn resp_secret(object: &AnyObject, source: &Value) -> Result<Option<Value>, 
     })))
 }
 
-/// Whether the Secret is in `namespace` or names it.
-fn may_copy(source: &Value, namespace: &str) -> bool {
+/// Whether a Secret may be copied into a namespace: it is there already, or its owner says so.
+pub fn may_copy(source: &Value, namespace: &str) -> bool {
     let metadata = |path: &str| source.pointer(path).and_then(Value::as_str);
     if metadata("/metadata/namespace") == Some(namespace) {
         return true;

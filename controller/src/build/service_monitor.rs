@@ -4,7 +4,7 @@ use lmcache_api::PrometheusSpec;
 use lmcache_server::Metrics;
 use serde_json::{Value, json};
 
-use super::labels::Owner;
+use super::labels::{MANAGED_BY, Owner};
 use super::service::METRICS_PORT;
 
 /// Scrape interval where none is given.
@@ -20,9 +20,11 @@ pub(super) fn build(owner: Owner<'_>, prometheus: Option<&PrometheusSpec>, metri
         return None;
     }
     let mut metadata = owner.metadata("");
-    // The user's labels are how a Prometheus finds it, so they win; nothing selects it by ours.
+    // The user's labels are how a Prometheus finds it, so they win; but for the one by which the controller does.
     let mut labels = owner.labels();
+    let managed_by = labels.get(MANAGED_BY).cloned();
     labels.extend(monitor.labels.clone().unwrap_or_default());
+    labels.extend(managed_by.map(|value| (MANAGED_BY.to_owned(), value)));
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.insert("labels".to_owned(), json!(labels));
     }

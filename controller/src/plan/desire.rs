@@ -21,6 +21,9 @@ pub struct Desired {
     pub problems: Vec<Problem>,
     /// Paths that a rollout would change, where the Go operator's template is kept.
     pub legacy_template: Option<Vec<String>>,
+    /// Whether the workload that runs stays as it is although it may not be what is wanted: then what leads clients to it
+    /// has to stay too.
+    pub is_held: bool,
 }
 
 /// A child that is to be there.
@@ -85,9 +88,27 @@ pub fn desire(subject: &Subject, inputs: &Inputs, settings: &Settings) -> Desire
         let body = owned(body, &inputs.custom);
         desired.wanted.push(Wanted { name, body });
     }
-    desired.wanted.sort_by_key(|wanted| wanted.name.kind);
+    // What Pods need comes before new ones. What leads clients to the Pods comes after those that run: they may not follow.
+    let runs = runs(inputs);
+    desired.is_held = runs && holds_workload;
+    desired.wanted.sort_by_key(|wanted| {
+        let kind = wanted.name.kind;
+        (
+            runs && matches!(
+                kind,
+                ChildKind::ConfigMap | ChildKind::Service | ChildKind::ServiceMonitor
+            ),
+            kind,
+        )
+    });
     desired.unwanted = unwanted(subject, inputs, &desired, &login);
     desired
+}
+
+/// Whether a workload of this custom resource is there.
+fn runs(inputs: &Inputs) -> bool {
+    let mut workloads = inputs.children.iter().filter(|(name, _)| name.kind.is_workload());
+    workloads.any(|(_, live)| live.is_controlled_by(inputs.custom.uid()))
 }
 
 /// The base URL of a coordinator.
@@ -229,7 +250,10 @@ fn unwanted(subject: &Subject, inputs: &Inputs, desired: &Desired, login: &Login
         candidates.push(ChildName::new(ChildKind::Secret, format!("{name}-resp-auth")));
     }
     let stays = |child: &ChildName| {
-        desired.wanted.iter().any(|wanted| wanted.name == *child)
+        // Not built as long as the kind is not known, which says nothing about those that are there.
+        let is_unknown = child.kind == ChildKind::ServiceMonitor && inputs.monitors != Monitors::Served;
+        is_unknown
+            || desired.wanted.iter().any(|wanted| wanted.name == *child)
             || desired.problems.iter().any(|problem| problem.child == *child)
     };
     candidates.retain(|child| {

@@ -42,6 +42,10 @@ pub(super) fn login(object: &AnyObject, inputs: &Inputs) -> Login {
     let problem = |reason, what: &str| Login::Problem(of_source(&child, source, reason, what));
     let found = match &inputs.login {
         Sought::Unknown | Sought::NotNamed => return Login::Unknown,
+        // As one that is there and not shared.
+        Sought::Missing if source.namespace != inputs.custom.namespace() => {
+            return problem(Reason::SecretNotShared, &SecretFault::NoConsent.to_string());
+        }
         Sought::Missing => {
             return problem(
                 Reason::SecretNotFound,
@@ -105,8 +109,8 @@ fn copy(mut body: Value, live: Option<&Child>, uid: &str) -> Login {
     }
 }
 
-/// Keyed by the engine's uid, so that equal passwords of two engines do not show, and nobody can look a password up in a
-/// list of hashes.
+/// Keyed by the engine's uid, so that equal passwords of two engines do not show and no ready-made list of hashes helps. It
+/// is no protection for a password that can be guessed: who sees the template sees the uid as well.
 fn hash(uid: &str, data: &Value) -> String {
     // A key of any length will do.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(uid.as_bytes()) else {

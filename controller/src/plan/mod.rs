@@ -15,6 +15,7 @@ mod login;
 mod managed;
 mod problem;
 mod same;
+mod settled;
 mod step;
 
 #[cfg(test)]
@@ -26,4 +27,4 @@ pub use judge::{Judgement, Subject, judge, without_legacy_finalizer};
 pub use legacy_template::ROLLOUT_ANNOTATION;
 pub use login::LOGIN_HASH_ANNOTATION;
 pub use problem::{Problem, Reason, Report, Retry, Verdict, Workload};
-pub use step::{Step, foreign, step};
+pub use step::{Owner, Step, foreign, step};

@@ -19,7 +19,7 @@ pub enum Reason {
     SecretNotShared,
     /// An object of that name is somebody else's.
     ForeignObject,
-    /// ServiceMonitors are asked for and not installed.
+    /// ServiceMonitors are asked for and not installed, or the controller may not list them.
     ServiceMonitorNotInstalled,
     /// The API server does not let the controller do it.
     Forbidden,
@@ -71,7 +71,7 @@ impl Reason {
             | Reason::SecretInvalid
             | Reason::SecretNotShared
             | Reason::ServiceMonitorNotInstalled => Retry::OnChange,
-            // Nothing tells that a foreign object is gone, or that a quota or a right was given: looked at now and then.
+            // Nothing tells that a foreign object is gone: looked at now and then.
             Reason::ForeignObject => Retry::Slowly,
             Reason::Forbidden | Reason::Rejected | Reason::Conflict | Reason::Unavailable => Retry::Backoff,
         }
@@ -88,7 +88,7 @@ impl Reason {
 pub enum Retry {
     /// When something that is watched changes.
     OnChange,
-    /// Every few minutes.
+    /// After two minutes.
     Slowly,
     /// After a delay that doubles with each failure.
     Backoff,
@@ -101,7 +101,8 @@ pub struct Problem {
     pub child: ChildName,
     /// Why.
     pub reason: Reason,
-    /// The same for people, one sentence: what was found, what was expected, what to do. Never shows a secret value.
+    /// The same for people, one sentence about the child: what was found, what was expected, what to do. Never shows a
+    /// secret value.
     pub message: String,
     /// The delay that the API server asked for (`Retry-After`).
     pub after: Option<Duration>,
@@ -128,6 +129,8 @@ pub struct Report {
     /// The live Pod template is the Go operator's for this very specification, and was left alone: paths below
     /// `spec.template` that the next rollout changes.
     pub legacy_template: Option<Vec<String>>,
+    /// The workload that runs was left as it is although it may not be what is wanted: its Pods listen where they did.
+    pub is_held: bool,
     /// The DaemonSet or Deployment after the pass; `None` where there is none of ours.
     pub workload: Option<Workload>,
 }

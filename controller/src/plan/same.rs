@@ -1,14 +1,15 @@
-//! Whether a live object is as it is wanted.
+//! How one object differs from another, for people.
 
 use lmcache_api::quantity::Quantity;
 use serde_json::{Map, Value};
 
 use super::lists;
+use super::settled::is_amount;
 
 /// Paths at which `live` is not what `wanted` says; empty if it is. What `live` has beyond that is left out: the API
 /// server's defaults, and what others added.
 ///
-/// Amounts are compared by value, and a zero value equals none, since the API server stores none.
+/// Amounts are compared by value, and a zero value counts as none.
 pub(super) fn lacking(wanted: &Value, live: &Value) -> Vec<String> {
     let mut paths = Vec::new();
     compare("", "", wanted, live, &mut paths);
@@ -21,18 +22,18 @@ fn compare(path: &str, field: &str, wanted: &Value, live: &Value, paths: &mut Ve
         (Value::Object(wanted), Value::Object(live)) if is_atomic_map(field) && wanted.len() != live.len() => {
             paths.push(path.to_owned());
         }
-        (Value::Object(wanted), Value::Object(live)) => members(path, wanted, live, paths),
+        (Value::Object(wanted), Value::Object(live)) => members(path, field, wanted, live, paths),
         (Value::Array(wanted), Value::Array(live)) => items(path, field, wanted, live, paths),
-        _ if wanted == live || is_same_amount(wanted, live) => {}
+        _ if wanted == live || is_amount(field) && is_same_amount(wanted, live) => {}
         _ => paths.push(path.to_owned()),
     }
 }
 
-fn members(path: &str, wanted: &Map<String, Value>, live: &Map<String, Value>, paths: &mut Vec<String>) {
+fn members(path: &str, field: &str, wanted: &Map<String, Value>, live: &Map<String, Value>, paths: &mut Vec<String>) {
     for (name, wanted) in wanted {
         let path = join(path, name);
         match live.get(name) {
-            Some(live) => compare(&path, name, wanted, live, paths),
+            Some(live) => compare(&path, if is_amount(field) { field } else { name }, wanted, live, paths),
             None if is_zero(wanted) => {}
             None => paths.push(path),
         }
@@ -83,7 +84,7 @@ fn is_atomic_map(field: &str) -> bool {
     matches!(field, "selector" | "matchLabels" | "nodeSelector")
 }
 
-/// What the API server does not store.
+/// What says no more than its absence, in nearly every field.
 fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

@@ -66,8 +66,8 @@ const OURS: &str = "lmcache.lmcache.ai";
 
 /// Everything that the controller may do.
 ///
-/// What it needs no rule for: API discovery, which every account may do, tells whether ServiceMonitors are served.
-/// Children are deleted by Kubernetes' garbage collector when their engine is. Nodes and Namespaces are not read.
+/// What it needs no rule for: children are deleted by Kubernetes' garbage collector when their engine is; that
+/// ServiceMonitors are not installed shows when they are listed. Nodes and Namespaces are not read.
 pub const GRANTS: &[Grant] = &[
     everywhere(
         OURS,
@@ -154,9 +154,8 @@ pub const GRANTS: &[Grant] = &[
     everywhere(
         "events.k8s.io",
         &["events"],
-        &["create", "patch"],
-        "Events on the custom resources, and on Pods that were not wired or have to be recreated. A repeated Event is \
-         patched.",
+        &["create"],
+        "Events on the custom resources, and on Pods that were not wired or have to be recreated.",
     ),
     lease(
         &[],

@@ -23,7 +23,7 @@ pub const LIMIT: Duration = Duration::from_secs(15);
 #[derive(Clone)]
 pub struct Api {
     client: Client,
-    recorder: Recorder,
+    reporter: Reporter,
     metrics: Metrics,
     limit: Duration,
 }
@@ -36,7 +36,7 @@ impl Api {
             instance: Some(identity.to_owned()),
         };
         Api {
-            recorder: Recorder::new(client.clone(), reporter),
+            reporter,
             client,
             metrics,
             limit: LIMIT,
@@ -143,7 +143,10 @@ impl Api {
             action: action.to_owned(),
             secondary: None,
         };
-        match self.within(self.recorder.publish(&event, regarding)).await {
+        // A recorder adds an Event up with an earlier one of the same reason and keeps that one's text. Ours are about
+        // changes, each with a text of its own: hence one recorder for each.
+        let recorder = Recorder::new(self.client.clone(), self.reporter.clone());
+        match self.within(recorder.publish(&event, regarding)).await {
             Ok(()) => self.metrics.written("Event", Operation::Event),
             Err(fault) => tracing::debug!(reason, message = fault.message, "Event not published"),
         }

@@ -8,7 +8,7 @@ use super::api::Api;
 use super::fault::Fault;
 use crate::index::Shared;
 use crate::live::{Child, ChildKind, Key};
-use crate::plan::{ChildName, Desired, Inputs, Monitors, Problem, Reason, Step, Wanted, foreign, step};
+use crate::plan::{ChildName, Desired, Inputs, Monitors, Owner, Problem, Reason, Step, Wanted, foreign, step};
 
 /// What came of the steps.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub(super) struct Applied {
     pub problems: Vec<Problem>,
     /// Whether anything was written.
     pub has_written: bool,
+    /// Whether the workload that runs stays as it was: see [`crate::plan::Report::is_held`].
+    pub is_held: bool,
 }
 
 /// Creates, applies and deletes what `desired` says. A step that fails does not keep the others from being taken.
@@ -24,18 +26,30 @@ pub(super) async fn apply(api: &Api, shared: &Shared, key: &Key, inputs: &Inputs
     let mut outcome = Applied {
         problems: desired.problems.clone(),
         has_written: false,
+        is_held: desired.is_held,
     };
     let children = Children {
         api,
         shared,
         namespace: &key.namespace,
-        uid: inputs.custom.uid(),
+        owner: Owner {
+            key,
+            uid: inputs.custom.uid(),
+        },
     };
     for wanted in &desired.wanted {
         let live = inputs.children.get(&wanted.name).map(AsRef::as_ref);
+        let kind = wanted.name.kind;
+        // Clients would be led to where nobody listens.
+        if outcome.is_held && live.is_some() && matches!(kind, ChildKind::ConfigMap | ChildKind::Service) {
+            continue;
+        }
         match children.carry_out(wanted, live).await {
             Ok(has_written) => outcome.has_written |= has_written,
-            Err(problem) => outcome.problems.push(problem),
+            Err(problem) => {
+                outcome.is_held |= kind.is_workload() && live.is_some();
+                outcome.problems.push(problem);
+            }
         }
     }
     for child in &desired.unwanted {
@@ -58,45 +72,67 @@ struct Children<'a> {
     api: &'a Api,
     shared: &'a Shared,
     namespace: &'a str,
-    uid: &'a str,
+    owner: Owner<'a>,
 }
 
 impl Children<'_> {
     /// Whether anything was written.
     async fn carry_out(&self, wanted: &Wanted, live: Option<&Child>) -> Result<bool, Problem> {
-        match step(wanted, live, self.uid) {
+        match step(wanted, live, &self.owner) {
             Step::Keep => Ok(false),
             Step::Leave(problem) => Err(problem),
             Step::Create => self.create(wanted).await,
-            Step::Apply { takeover } => match live {
-                Some(live) => self.apply(wanted, live, takeover).await,
+            Step::Apply { takeover, before } => match live {
+                Some(live) => self.apply(wanted, live, takeover, before).await,
                 None => Ok(false),
             },
         }
     }
 
-    /// The object is not among the watched ones. It may be there all the same, without the operator's labels.
+    /// The object is not among the watched ones. It may be there all the same, without the operator's labels: the apply
+    /// creates it or fails, and writes nothing on what is there, however late that came.
     async fn create(&self, wanted: &Wanted) -> Result<bool, Problem> {
         let ChildName { kind, name } = &wanted.name;
+        let applied = self
+            .api
+            .apply(*kind, self.namespace, &unless_there(&wanted.body), false)
+            .await;
+        match applied {
+            Ok(created) => return Ok(self.created(created)),
+            Err(fault) if fault.code == 409 => {}
+            Err(fault) => return Err(self.problem(&wanted.name, "created", &fault)),
+        }
         let found = self.api.child(*kind, self.namespace, name).await;
         match found.map_err(|fault| self.problem(&wanted.name, "looked up", &fault))? {
-            Some(found) if !found.is_controlled_by(self.uid) => Err(foreign(&wanted.name, &found)),
+            Some(found) if !found.is_controlled_by(self.owner.uid) => {
+                Err(foreign(&wanted.name, &found, self.owner.key))
+            }
             // Ours, but somebody took its labels away, or its watch is late.
-            Some(found) => match step(wanted, Some(&found), self.uid) {
-                Step::Apply { takeover } => self.apply(wanted, &found, takeover).await,
+            Some(found) => match step(wanted, Some(&found), &self.owner) {
+                Step::Apply { takeover, before } => self.apply(wanted, &found, takeover, before).await,
                 _ => Ok(false),
             },
-            // Without force: should somebody be faster, nothing of theirs is overwritten.
+            // It has gone since. Without force: should somebody be faster, nothing of theirs is overwritten.
             None => {
                 let created = self.api.apply(*kind, self.namespace, &wanted.body, false).await;
                 let created = created.map_err(|fault| self.problem(&wanted.name, "created", &fault))?;
-                self.shared.with(|index| index.wrote_child(created));
-                Ok(true)
+                Ok(self.created(created))
             }
         }
     }
 
-    async fn apply(&self, wanted: &Wanted, live: &Child, takeover: Option<Value>) -> Result<bool, Problem> {
+    fn created(&self, child: Child) -> bool {
+        self.shared.with(|index| index.wrote_child(child));
+        true
+    }
+
+    async fn apply(
+        &self,
+        wanted: &Wanted,
+        live: &Child,
+        takeover: Option<Value>,
+        before: Option<Box<Value>>,
+    ) -> Result<bool, Problem> {
         let ChildName { kind, name } = &wanted.name;
         let fingerprint = fingerprint(&wanted.body, live);
         let is_known = |shared: &Shared| {
@@ -110,6 +146,20 @@ impl Children<'_> {
             let taken = self.api.take_over(*kind, self.namespace, name, patch).await;
             let taken = taken.map_err(|fault| failed("taken over", fault))?;
             self.shared.with(|index| index.wrote_child(taken));
+        }
+        if let Some(before) = &before {
+            let applied = self
+                .api
+                .apply(*kind, self.namespace, &of_uid(before, live.uid()), true)
+                .await;
+            applied.map_err(|fault| failed("applied", fault))?;
+        }
+        if let Some(before) = &before {
+            let applied = self
+                .api
+                .apply(*kind, self.namespace, &of_uid(before, live.uid()), true)
+                .await;
+            applied.map_err(|fault| failed("applied", fault))?;
         }
         let applied = self
             .api
@@ -137,17 +187,27 @@ impl Children<'_> {
         Problem {
             child: child.clone(),
             reason,
-            message: format!("{child} could not be {what}: {}", fault.message),
+            message: format!("could not be {what}: {}", fault.message),
             after: fault.after,
         }
     }
 }
 
+/// The body for a new object alone. No object has this version: it is that of an empty store, whose first write gets the
+/// next one. An apply onto one that is there is a conflict, and one onto nothing creates it.
+fn unless_there(body: &Value) -> Value {
+    with_metadata(body, "resourceVersion", "1")
+}
+
 /// The body for the object of this uid alone: its successor is not touched.
 fn of_uid(body: &Value, uid: &str) -> Value {
+    with_metadata(body, "uid", uid)
+}
+
+fn with_metadata(body: &Value, name: &str, value: &str) -> Value {
     let mut body = body.clone();
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("uid".to_owned(), uid.into());
+        metadata.insert(name.to_owned(), value.into());
     }
     body
 }

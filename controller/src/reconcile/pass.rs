@@ -106,6 +106,7 @@ impl Reconciler {
         }
         let inputs = &inputs;
         let mut legacy_template = None;
+        let mut is_held = false;
         let verdict = match judge(inputs, &self.settings) {
             Judgement::Ending => return self.end(key, sum),
             Judgement::Invalid(faults) => Verdict::Invalid(faults),
@@ -114,6 +115,7 @@ impl Reconciler {
                 let desired = desire(&subject, inputs, &self.settings);
                 let applied = children::apply(&self.api, &self.shared, key, inputs, &desired).await;
                 sum.has_written |= applied.has_written;
+                is_held = applied.is_held;
                 sum.problems = applied.problems;
                 legacy_template = desired.legacy_template;
                 Verdict::Valid
@@ -124,6 +126,7 @@ impl Reconciler {
             verdict,
             problems: sum.problems.clone(),
             legacy_template,
+            is_held,
             workload: self.workload(key, inputs.custom.uid()),
         };
         let status = custom::update_status(&self.api, &self.shared, key, inputs, &report, &self.settings);
@@ -185,26 +188,31 @@ impl Reconciler {
     fn end(&self, key: &Key, sum: Sum) -> Pass {
         let problems = sum.problems.iter().map(|problem| Failure {
             step: problem.child.kind.as_str(),
+            child: problem.child.name.as_str(),
             reason: problem.reason,
             message: &problem.message,
             after: problem.after,
         });
         let faults = sum.faults.iter().map(|(step, fault)| Failure {
             step,
+            child: "",
             reason: fault.reason,
             message: &fault.message,
             after: fault.after,
         });
         let failures: Vec<Failure<'_>> = problems.chain(faults).collect();
-        let texts: Vec<String> = failures.iter().map(|failure| failure.message.to_owned()).collect();
+        let texts = failures
+            .iter()
+            .map(|failure| format!("{} {} {}", failure.step, failure.child, failure.message));
+        let texts: Vec<String> = texts.collect();
         let is_new = self.is_new(key, texts);
         for failure in &failures {
             let (step, reason) = (failure.step, failure.reason.as_str());
             self.metrics.error(key.kind, step, reason);
             if is_new {
-                tracing::warn!(%key, step, reason, fault = failure.message, "step failed");
+                tracing::warn!(%key, step, child = failure.child, reason, fault = failure.message, "step failed");
             } else {
-                tracing::debug!(%key, step, reason, fault = failure.message, "step failed again");
+                tracing::debug!(%key, step, child = failure.child, reason, fault = failure.message, "step failed again");
             }
         }
         let backs_off = |failure: &Failure<'_>| failure.reason.retry() == Retry::Backoff;
@@ -257,6 +265,7 @@ impl Sum {
 /// Something that went wrong.
 struct Failure<'a> {
     step: &'static str,
+    child: &'a str,
     reason: Reason,
     message: &'a str,
     after: Option<Duration>,

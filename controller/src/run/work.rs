@@ -37,8 +37,16 @@ const AFTER_PANIC: Duration = Duration::from_secs(300);
 /// What makes it impossible to go on; the process ends and is started again.
 pub async fn work(context: Context, stop: Stop) -> Result<()> {
     context.health.set(Phase::Syncing);
+    // Dropped without a word, by a panic, it makes the liveness probe fail.
+    let part = context.health.part("work");
+    let end = work_on(&context, &stop).await;
+    part.done();
+    end
+}
+
+async fn work_on(context: &Context, stop: &Stop) -> Result<()> {
     let shared = Arc::new(Shared::new());
-    let watching = watch::start(&context.client, &shared, &stop);
+    let watching = watch::start(&context.client, &shared, stop);
     let mut broken = watching.broken;
     tokio::select! {
         () = watching.synced => {}
@@ -61,7 +69,7 @@ pub async fn work(context: Context, stop: Stop) -> Result<()> {
     );
     let reconciler = Arc::new(Reconciler::new(api, shared, settings, context.metrics.clone()));
     let kinds = watching.stores.into_iter().zip(watching.queues);
-    let passes = kinds.map(|((kind, store), (_, queue))| passes(kind, store, queue, Arc::clone(&reconciler), &context));
+    let passes = kinds.map(|((kind, store), (_, queue))| passes(kind, store, queue, Arc::clone(&reconciler), context));
     tokio::select! {
         _ = join_all(passes) => Ok(()),
         watch = broken => bail!("the watch of {watch} ended by a panic"),

@@ -3,6 +3,7 @@
 use super::condition::{Condition, Previous, State};
 use super::text::{bracketed, names, sentences};
 use super::words::{reasons, types};
+use crate::build::may_copy;
 use crate::live::{SecretSource, ServerPod};
 use crate::plan::{Inputs, Monitors, ROLLOUT_ANNOTATION, Reason, Report, Rival, Sought, Verdict};
 
@@ -132,7 +133,14 @@ pub(super) fn l2_reconnect(inputs: &Inputs, servers: &[&ServerPod], previous: Pr
     if named.is_empty() {
         return None;
     }
-    let secrets = || named.iter().filter_map(|(name, sought)| Some((name, secret(sought)?)));
+    // When a Secret changed is nobody's business who may not have it.
+    let namespace = inputs.custom.namespace();
+    let is_shared = |secret: &&SecretSource| may_copy(&secret.value(), namespace);
+    let secrets = || {
+        named
+            .iter()
+            .filter_map(|(name, sought)| Some((name, secret(sought).filter(is_shared)?)))
+    };
     let is_older = |pod: &ServerPod, secret: &SecretSource| pod.facts.started < secret.facts.changed;
     let staying = || servers.iter().filter(|pod| !pod.facts.is_ending);
     let older = staying().filter(|pod| secrets().any(|(_, secret)| is_older(pod, secret)));
@@ -150,10 +158,12 @@ pub(super) fn l2_reconnect(inputs: &Inputs, servers: &[&ServerPod], previous: Pr
     if named.iter().any(|(_, sought)| matches!(sought, Sought::Unknown)) {
         return previous.found(types::L2_RECONNECT_NEEDED);
     }
-    let unread = named.iter().find(|(_, sought)| secret(sought).is_none());
+    let unread = named
+        .iter()
+        .find(|(_, sought)| secret(sought).filter(is_shared).is_none());
     Some(match unread {
         Some((name, _)) => {
-            let message = format!("Secret {name} does not exist, or the controller may not read it");
+            let message = format!("Secret {name} does not exist, or may not be read for this engine");
             found(State::Unknown, reasons::SECRET_NOT_READABLE, message)
         }
         None => {

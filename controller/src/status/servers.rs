@@ -49,7 +49,7 @@ pub(super) fn endpoints(
     let offers = Offers::of_engine(spec);
     let mut ports = (offers.server_port, offers.metrics.map_or(0, |metrics| metrics.port));
     // Servers of a specification that is not built listen where they did before.
-    if report.verdict != Verdict::Valid {
+    if report.verdict != Verdict::Valid || report.is_held {
         ports = previous_ports(previous).unwrap_or(ports);
     }
     let placed = servers.iter().filter(|pod| !pod.facts.is_ending);

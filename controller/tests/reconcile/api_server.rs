@@ -235,6 +235,43 @@ fn what_kubernetes_refuses_is_refused() {
     assert_eq!(store.apply(kv(), &body, "ours", true).unwrap_err().0, 422);
 }
 
+/// An apply for the version that no object has creates one, and changes none.
+#[test]
+fn an_apply_for_version_1_is_a_creation_or_a_conflict() {
+    let mut store = Store::default();
+    let body = daemon_set(template(json!({})));
+    let mut new = body.clone();
+    new["metadata"]["resourceVersion"] = json!("1");
+    let created = store.apply(kv(), &new, "ours", false).unwrap();
+    assert_ne!(
+        created["metadata"]["resourceVersion"], "1",
+        "not even the first one has it"
+    );
+    let mut without_version = Store::default();
+    assert_eq!(without_version.apply(kv(), &body, "ours", false).unwrap(), created);
+    // Whoever applies, with or without force, and whether or not it would change anything.
+    let mut other = new.clone();
+    other["metadata"]["labels"] = json!({"c": "d"});
+    for (manager, body, force) in [
+        ("ours", &new, false),
+        ("ours", &new, true),
+        ("theirs", &other, false),
+        ("theirs", &other, true),
+    ] {
+        assert_eq!(store.apply(kv(), body, manager, force).unwrap_err().0, 409);
+    }
+    assert_eq!(*store.get(&kv()).unwrap(), created);
+    // For the version that it has, it is applied.
+    other["metadata"]["resourceVersion"] = created["metadata"]["resourceVersion"].clone();
+    let after = store.apply(kv(), &other, "theirs", false).unwrap();
+    assert_eq!(after["metadata"]["labels"], json!({"a": "b", "c": "d"}));
+    assert_eq!(
+        store.apply(kv(), &other, "theirs", false).unwrap_err().0,
+        409,
+        "it has another one now"
+    );
+}
+
 #[test]
 fn applied_items_come_in_their_order_and_those_of_others_stay_between_them() {
     let mut store = Store::default();

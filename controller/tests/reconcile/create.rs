@@ -21,13 +21,9 @@ async fn an_engine_is_created_with_four_children_and_one_status() {
     assert_eq!(
         calls,
         [
-            "GET configmaps/kv-connection",
             "APPLY configmaps/kv-connection",
-            "GET services/kv",
             "APPLY services/kv",
-            "GET services/kv-metrics",
             "APPLY services/kv-metrics",
-            "GET daemonsets/kv",
             "APPLY daemonsets/kv",
             "MERGE lmcacheengines/kv/status",
         ]
@@ -59,13 +55,9 @@ async fn a_cacheblend_engine_likewise() {
     assert_eq!(
         calls,
         [
-            "GET configmaps/kv-connection",
             "APPLY configmaps/kv-connection",
-            "GET services/kv",
             "APPLY services/kv",
-            "GET services/kv-metrics",
             "APPLY services/kv-metrics",
-            "GET daemonsets/kv",
             "APPLY daemonsets/kv",
             "MERGE cacheblendengines/kv/status",
         ]
@@ -81,9 +73,7 @@ async fn a_coordinator_is_created_with_its_service_and_deployment() {
     assert_eq!(
         calls,
         [
-            "GET services/fleet",
             "APPLY services/fleet",
-            "GET deployments/fleet",
             "APPLY deployments/fleet",
             "MERGE lmcachecoordinators/fleet/status",
         ]
@@ -107,24 +97,16 @@ async fn with_a_service_monitor_that_comes_last() {
     let monitored = json!({"prometheus": {"serviceMonitor": {"enabled": true}}});
     let (_, calls) = created(&engine(monitored.clone())).await;
     assert_eq!(
-        calls[8..],
-        [
-            "GET servicemonitors/kv",
-            "APPLY servicemonitors/kv",
-            "MERGE lmcacheengines/kv/status",
-        ]
+        calls[4..],
+        ["APPLY servicemonitors/kv", "MERGE lmcacheengines/kv/status"]
     );
     let (_, calls) = created(&coordinator("fleet", monitored)).await;
     assert_eq!(
         calls,
         [
-            "GET services/fleet",
             "APPLY services/fleet",
-            "GET services/fleet-metrics",
             "APPLY services/fleet-metrics",
-            "GET deployments/fleet",
             "APPLY deployments/fleet",
-            "GET servicemonitors/fleet",
             "APPLY servicemonitors/fleet",
             "MERGE lmcachecoordinators/fleet/status",
         ]

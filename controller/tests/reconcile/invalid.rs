@@ -67,9 +67,9 @@ async fn weakness_09_an_invalid_specification_is_one_status_write() {
     assert_eq!(
         calls[..4],
         [
+            "APPLY! daemonsets/kv",
             "APPLY! configmaps/kv-connection",
             "APPLY! services/kv",
-            "APPLY! daemonsets/kv",
             "MERGE lmcacheengines/kv/status",
         ]
     );

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::api::{Answer, Store};
 use crate::failures::{pass, settled};
 use crate::objects::{custom_id, engine, id, kv};
+use crate::weaknesses::CREATED;
 use crate::world::World;
 
 /// What a status says was seen and built: a status that was made of another version is not written.
@@ -82,16 +83,19 @@ async fn a_child_that_was_replaced_meanwhile_is_not_touched() {
     assert_eq!(world.reconciled(&kv()).1, "ForeignObject");
 }
 
-/// The engine is deleted between the look and the writes: what is created then goes with it, since it names its uid. Its
-/// status is nobody's.
+/// The engine is deleted before the last of the writes: what is created then goes with it, since it names its uid. Its status
+/// is nobody's.
 #[tokio::test(start_paused = true)]
 async fn an_engine_that_is_deleted_meanwhile() {
     let mut world = World::new();
     let custom = world.create(&engine(json!({})));
     let delete = |store: &mut Store| store.delete(&custom_id(&kv()), None).unwrap();
-    world.server.plan("GET daemonsets", 1, Answer::After(Box::new(delete)));
+    world
+        .server
+        .plan("APPLY daemonsets", 1, Answer::After(Box::new(delete)));
     let (first, calls) = pass(&mut world).await;
-    assert_eq!(calls.last().unwrap(), "MERGE lmcacheengines/kv/status");
+    assert_eq!(calls, CREATED);
+    assert!(world.server.state().store.get(&custom_id(&kv())).is_err());
     assert_eq!(first.next, None, "that it is gone is no failure");
     assert_eq!(
         world.get(&id("daemonsets", "kv"))["metadata"]["ownerReferences"][0]["uid"],

@@ -65,6 +65,7 @@ async fn weakness_13_no_request_status_event_log_or_metric_shows_a_login() {
     let logs = Logs::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
         .with_writer(logs.clone())
         .finish();
     let _guard = tracing::subscriber::set_default(subscriber);
@@ -105,7 +106,11 @@ async fn weakness_13_no_request_status_event_log_or_metric_shows_a_login() {
     assert_silent("workload", &world.get(&id("daemonsets", "kv")).to_string());
     assert_silent("metrics", &world.metrics.text().unwrap());
     let logs = String::from_utf8(logs.0.lock().unwrap().clone()).unwrap();
-    assert!(logs.contains("step failed"), "{logs}");
+    let told = logs.lines().any(|line| {
+        let parts = ["step failed", "step=\"Secret\"", "child=\"kv-resp-auth\""];
+        parts.iter().all(|part| line.contains(part))
+    });
+    assert!(told, "{logs}");
     assert_silent("logs", &logs);
 }
 

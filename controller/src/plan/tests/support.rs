@@ -8,8 +8,11 @@ use std::sync::Arc;
 use lmcache_api::IpcMode;
 use serde_json::{Value, json};
 
+use super::super::lists;
 use crate::live::{Cached, Child, ChildKind, Custom, SecretSource};
-use crate::plan::{ChildName, Desired, Inputs, Judgement, Monitors, Settings, Sought, desire, judge};
+use crate::plan::{
+    ChildName, Desired, Inputs, Judgement, Monitors, Owner, Settings, Sought, Step, Wanted, desire, judge, step,
+};
 
 pub fn settings() -> Settings {
     Settings {
@@ -124,5 +127,54 @@ impl Stored {
         let wanted = self.desired().wanted;
         let wanted = wanted.into_iter().find(|wanted| wanted.name.kind == kind);
         wanted.unwrap_or_else(|| panic!("no {}", kind.as_str())).body
+    }
+}
+
+/// What is to be done about a child.
+pub fn on(wanted: &Wanted, live: Option<&Child>, inputs: &Inputs) -> Step {
+    let key = inputs.custom.key().unwrap();
+    let owner = Owner {
+        key: &key,
+        uid: inputs.custom.uid(),
+    };
+    step(wanted, live, &owner)
+}
+
+/// `fieldsV1` of an apply, as Kubernetes writes it.
+pub fn fields_of(body: &Value) -> Value {
+    let mut fields = fields("", body);
+    let fields_of_object = fields.as_object_mut().unwrap();
+    for name in ["f:apiVersion", "f:kind"] {
+        fields_of_object.remove(name);
+    }
+    for name in ["f:name", "f:namespace"] {
+        fields_of_object["f:metadata"].as_object_mut().unwrap().remove(name);
+    }
+    fields
+}
+
+fn fields(field: &str, value: &Value) -> Value {
+    let is_atomic = matches!(
+        field,
+        "selector" | "nodeSelector" | "fieldRef" | "secretKeyRef" | "configMapKeyRef"
+    );
+    let keys = lists::keys(field);
+    match value {
+        Value::Object(members) if !is_atomic => {
+            let members = members.iter();
+            members
+                .map(|(name, member)| (format!("f:{name}"), fields(name, member)))
+                .collect()
+        }
+        Value::Array(items) if !keys.is_empty() => {
+            let items = items.iter().map(|item| {
+                let key = lists::key_of(keys, item).unwrap();
+                let mut below = fields("", item);
+                below.as_object_mut().unwrap().insert(".".to_owned(), json!({}));
+                (format!("k:{}", Value::Object(key)), below)
+            });
+            items.collect()
+        }
+        _ => json!({}),
     }
 }

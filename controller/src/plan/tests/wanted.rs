@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::support::{engine, settings};
+use super::support::{engine, on, recording, settings};
 use crate::live::ChildKind;
 use crate::live::Key;
 use crate::plan::{
-    ChildName, Judgement, Monitors, Reason, Rival, Sought, Step, desire, judge, step, without_legacy_finalizer,
+    ChildName, Judgement, Monitors, Reason, Rival, Sought, Step, desire, judge, without_legacy_finalizer,
 };
 use lmcache_api::Kind;
 
@@ -23,7 +23,7 @@ fn every_child_has_its_owner_and_is_created() {
             (&owners[0]["controller"], &owners[0]["blockOwnerDeletion"]),
             (&json!(true), &json!(true))
         );
-        assert_eq!(step(wanted, None, "uid-kv"), Step::Create);
+        assert_eq!(on(wanted, None, &stored.inputs()), Step::Create);
     }
 }
 
@@ -136,4 +136,55 @@ fn the_legacy_finalizer_goes_and_others_stay() {
     let ending = stored.with("/metadata/deletionTimestamp", json!("2026-11-02T00:00:00Z"));
     assert!(without_legacy_finalizer(&ending.inputs()).is_some());
     assert_eq!(judge(&ending.inputs(), &settings()), Judgement::Ending);
+}
+
+#[test]
+fn a_monitor_that_is_there_stays_as_long_as_the_kind_is_not_known() {
+    let monitored = json!({"l1": {"sizeGB": 10}, "prometheus": {"serviceMonitor": {"enabled": true}}});
+    let mut stored = engine(monitored);
+    let monitor = stored.wanted(ChildKind::ServiceMonitor);
+    stored.children.push(monitor);
+    let stored = stored.with("/spec/prometheus", json!(null));
+    for (monitors, goes) in [
+        (Monitors::Served, true),
+        (Monitors::Unknown, false),
+        (Monitors::Forbidden, false),
+    ] {
+        let mut inputs = stored.inputs();
+        inputs.monitors = monitors;
+        let Judgement::Valid(subject) = judge(&inputs, &settings()) else {
+            panic!("valid");
+        };
+        let desired = desire(&subject, &inputs, &settings());
+        assert_eq!(!desired.unwanted.is_empty(), goes, "{monitors:?}");
+    }
+}
+
+/// The API server fills in the limits of a rolling update, refuses them beside `Recreate`, and leaves them where they are
+/// unless somebody gives them up.
+#[test]
+fn a_coordinator_that_is_to_be_recreated_gives_up_the_limits_of_a_rolling_update_first() {
+    let mut stored = recording("coordinator").with("/spec/updateStrategy", json!({"type": "Recreate"}));
+    let inputs = stored.inputs();
+    let wanted = stored.desired().wanted;
+    let deployment = wanted
+        .iter()
+        .find(|wanted| wanted.name.kind == ChildKind::Deployment)
+        .unwrap();
+    let live = inputs.children.get(&deployment.name).map(AsRef::as_ref);
+    let Step::Apply {
+        before: Some(before), ..
+    } = on(deployment, live, &inputs)
+    else {
+        panic!("two applies");
+    };
+    assert_eq!(before["spec"]["strategy"], live.unwrap().value()["spec"]["strategy"]);
+    assert_eq!(before["spec"]["template"], deployment.body["spec"]["template"]);
+    stored.child("Deployment")["spec"]["strategy"] = json!({"type": "Recreate"});
+    let inputs = stored.inputs();
+    let live = inputs.children.get(&deployment.name).map(AsRef::as_ref);
+    assert!(matches!(
+        on(deployment, live, &inputs),
+        Step::Apply { before: None, .. }
+    ));
 }

@@ -51,6 +51,7 @@ fn pass(custom: Value, status: WorkloadStatus) -> Pass {
             monitors: Monitors::NotServed,
         },
         report: Report {
+            is_held: false,
             verdict: Verdict::Valid,
             problems: Vec::new(),
             legacy_template: None,

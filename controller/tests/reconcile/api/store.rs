@@ -22,14 +22,28 @@ pub enum Change {
     Deleted(Value),
 }
 
-#[derive(Default)]
 pub struct Store {
     objects: BTreeMap<Id, Value>,
     /// Plurals of kinds that are not served.
     pub not_served: Vec<&'static str>,
+    /// Whether an apply for a version is refused where there is no object. Kubernetes creates one.
+    pub wants_versions_to_exist: bool,
     /// What has happened since it was last taken.
     pub changes: Vec<Change>,
     version: u64,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Store {
+            objects: BTreeMap::new(),
+            not_served: Vec::new(),
+            wants_versions_to_exist: false,
+            changes: Vec::new(),
+            // As in etcd, an empty store has a version already: no object gets this one.
+            version: 1,
+        }
+    }
 }
 
 impl Store {
@@ -100,6 +114,11 @@ impl Store {
             return Err((500, format!("failed to create typed patch object: {duplicate}")));
         }
         let uid = &applied["metadata"]["uid"];
+        let version = &applied["metadata"]["resourceVersion"];
+        let is_modified = || {
+            let message = "the object has been modified; please apply your changes to the latest version";
+            (409, message.to_owned())
+        };
         let Some(old) = self.objects.get(&id).cloned() else {
             if !uid.is_null() {
                 return Err((
@@ -107,14 +126,24 @@ impl Store {
                     format!("uid mismatch: no existing object was found, expected {uid}"),
                 ));
             }
+            if !version.is_null() && self.wants_versions_to_exist {
+                return Err(is_modified());
+            }
             let mut own = Manager::new(manager, "Apply");
             own.fields = FieldSet::of(kind, applied);
             let mut object = applied.clone();
+            // The version is one of an object that is there; where there is none, Kubernetes drops it.
+            if let Some(metadata) = object["metadata"].as_object_mut() {
+                metadata.shift_remove("resourceVersion");
+            }
             fill_in(&mut object, None);
             return Ok(self.store_new(id, object, &[own]));
         };
         if !uid.is_null() && *uid != old["metadata"]["uid"] {
             return Err((409, format!("Precondition failed: UID in precondition: {uid}")));
+        }
+        if !version.is_null() && *version != old["metadata"]["resourceVersion"] {
+            return Err(is_modified());
         }
         let (object, all) = applied_to(&old, applied, kind, manager, force)?;
         self.store(&id, &old, object, &all)
