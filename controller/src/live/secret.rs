@@ -1,5 +1,7 @@
 //! Secrets that engines name.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::{Map, Value, json};
 
 use super::json::{items, text};
@@ -16,7 +18,10 @@ pub struct SecretSourceFacts {
     data: Map<String, Value>,
     /// The annotation that allows copies.
     allow_copy_to: Option<String>,
-    /// When its `data` last changed, RFC 3339, as far as `managedFields` tell; else when it was made.
+    /// Tells one `data` from another.
+    fingerprint: u64,
+    /// When its `data` last changed, RFC 3339, as far as `managedFields` tell; else when it was made. Too late where somebody
+    /// changed labels together with data once: see [`SecretSource::remember_change`].
     pub changed: String,
 }
 
@@ -45,15 +50,26 @@ impl Facts for SecretSourceFacts {
             .filter(|entry| entry.pointer("/fieldsV1/f:data").is_some())
             .map(|entry| text(entry, "/time"));
         let created = text(&object, "/metadata/creationTimestamp");
+        let mut fingerprint = DefaultHasher::new();
+        object.get("data").map(Value::to_string).hash(&mut fingerprint);
         SecretSourceFacts {
             data: ["password", "username"].into_iter().filter_map(entry).collect(),
             allow_copy_to: allowed.map(str::to_owned),
+            fingerprint: fingerprint.finish(),
             changed: writes.chain([created]).max().unwrap_or_default().to_owned(),
         }
     }
 }
 
 impl SecretSource {
+    /// Keeps the time at which the data of `before` changed, if this is the same Secret with the same data: a field manager
+    /// has one time for all that it owns, also for labels.
+    pub fn remember_change(&mut self, before: &SecretSource) {
+        if self.uid() == before.uid() && self.facts.fingerprint == before.facts.fingerprint {
+            self.facts.changed.clone_from(&before.facts.changed);
+        }
+    }
+
     /// The Secret as [`crate::build::resp_secret`] reads it.
     pub fn value(&self) -> Value {
         json!({

@@ -108,6 +108,26 @@ fn secrets_are_sought_by_those_that_name_them() {
     assert_eq!(is_known(&index), "unknown", "until a new watch tells");
 }
 
+/// `helm upgrade` writes labels and data as one manager, so Kubernetes dates both alike.
+#[test]
+fn a_secret_whose_labels_changed_has_not_changed_since() {
+    let kind = Kind::LMCacheEngine;
+    let mut index = index_of_engines();
+    index.custom(kind, Event::Apply(custom(kind, "a", 3, login("s"))));
+    let mut take = |version, password: &str, time: &str| {
+        let entry = json!({"manager": "helm", "time": time, "fieldsV1": {"f:data": {}, "f:metadata": {}}});
+        let secret = json!({"metadata": {"managedFields": [entry]}, "data": {"password": password}});
+        index.secret(&named("s"), Event::Apply(object("s", version, secret)));
+        match index.inputs(&key(kind, "a")).unwrap().login {
+            Sought::Found(secret) => secret.facts.changed.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(take(4, "b25l", "2026-11-01T00:00:00Z"), "2026-11-01T00:00:00Z");
+    assert_eq!(take(5, "b25l", "2026-11-02T00:00:00Z"), "2026-11-01T00:00:00Z");
+    assert_eq!(take(6, "dHdv", "2026-11-03T00:00:00Z"), "2026-11-03T00:00:00Z");
+}
+
 #[test]
 fn counts_are_of_everything() {
     let mut index = index_of_engines();
