@@ -47,7 +47,11 @@ impl Secrets {
 
     /// Takes an event; returns whether there is something new to see.
     pub fn take(&mut self, name: &NamespacedName, event: Event<SecretSource>) -> bool {
-        let held = self.0.get(name).and_then(|watched| watched.table.get(&name.namespace, &name.name)).cloned();
+        let held = self
+            .0
+            .get(name)
+            .and_then(|watched| watched.table.get(&name.namespace, &name.name))
+            .cloned();
         let event = event.modify(|secret| {
             if let Some(held) = &held {
                 secret.remember_change(held);

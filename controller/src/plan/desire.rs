@@ -7,7 +7,7 @@ use super::legacy_template::{self, Kept};
 use super::login::{LOGIN_HASH_ANNOTATION, Login, login};
 use super::{ChildName, Inputs, Monitors, Problem, Reason, Settings};
 use crate::build::{Site, coordinator_url, objects};
-use crate::live::{ChildKind, Custom};
+use crate::live::{Child, ChildKind, Custom};
 use lmcache_api::{API_VERSION, AnyObject, Kind, decode};
 
 /// What is to be there after a pass.
@@ -215,12 +215,7 @@ fn workload(
     let Some(live) = live.map(|live| live.value()) else {
         return Workload::Ours(Some(body));
     };
-    if let (Some(selector), Some(own)) = (live.pointer("/spec/selector"), body.pointer_mut("/spec/selector")) {
-        own.clone_from(selector);
-    }
-    if let Some(template) = body.pointer_mut("/spec/template") {
-        legacy_template::keep_selected_labels(template, &live);
-    }
+    keep_selector(&mut body, &live);
     let has_new_login = matches!(
         login,
         Login::Copy {
@@ -232,6 +227,25 @@ fn workload(
         return Workload::Kept(kept);
     }
     Workload::Ours(Some(body))
+}
+
+/// The live selector stays, and the Pods keep its labels.
+fn keep_selector(body: &mut Value, live: &Value) {
+    if let (Some(selector), Some(own)) = (live.pointer("/spec/selector"), body.pointer_mut("/spec/selector")) {
+        own.clone_from(selector);
+    }
+    if let Some(template) = body.pointer_mut("/spec/template") {
+        legacy_template::keep_selected_labels(template, live);
+    }
+}
+
+/// A wanted child for an object that was not among the [`Inputs`].
+pub fn fitted(wanted: &Wanted, found: &Child) -> Wanted {
+    let mut wanted = wanted.clone();
+    if wanted.name.kind.is_workload() {
+        keep_selector(&mut wanted.body, &found.value());
+    }
+    wanted
 }
 
 fn name_of(body: &Value) -> Option<ChildName> {

@@ -21,7 +21,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use desire::{Desired, Wanted, desire};
+pub use desire::{Desired, Wanted, desire, fitted};
 pub use inputs::{ChildName, Inputs, Monitors, Rival, Settings, Sought};
 pub use judge::{Judgement, Subject, judge, without_legacy_finalizer};
 pub use legacy_template::ROLLOUT_ANNOTATION;

@@ -7,6 +7,7 @@ use super::managed::takeover;
 use super::settled::is_settled;
 use super::{ChildName, Problem, Reason};
 use crate::live::{Child, Controller, Key};
+use lmcache_api::Kind;
 
 /// What to do about a child.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,11 +75,13 @@ fn before(wanted: &Value, live: &Child) -> Option<Box<Value>> {
 }
 
 /// What to do about an object that is in the way.
-const WAY_OUT: &str = "delete or rename it, or give this custom resource another name";
+const WAY_OUT: &str = "delete it, make this custom resource its controlling owner, or choose another name";
 
 /// An object that has the name of a child.
 pub fn foreign(child: &ChildName, live: &Child, key: &Key) -> Problem {
-    let is_predecessor = |owner: &Controller| owner.kind == key.kind.as_str() && owner.name == key.name;
+    // Also of one of the other kinds, whose children have the same names.
+    let is_ours = |kind: &str| kind.parse::<Kind>().is_ok();
+    let is_predecessor = |owner: &Controller| is_ours(&owner.kind) && owner.name == key.name;
     let message = match &live.facts.controller {
         Some(owner) if is_predecessor(owner) => format!(
             "belongs to a former {} {} (uid {}), and goes with it; until then it is left alone",

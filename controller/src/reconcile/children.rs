@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::api::Api;
 use super::fault::Fault;
-use crate::index::Shared;
+use crate::index::{Index, Shared};
 use crate::live::{Child, ChildKind, Key};
-use crate::plan::{ChildName, Desired, Inputs, Monitors, Owner, Problem, Reason, Step, Wanted, foreign, step};
+use crate::plan::{ChildName, Desired, Inputs, Monitors, Owner, Problem, Reason, Step, Wanted, fitted, foreign, step};
 
 /// What came of the steps.
 #[derive(Debug, Default)]
@@ -52,10 +52,15 @@ pub(super) async fn apply(api: &Api, shared: &Shared, key: &Key, inputs: &Inputs
             }
         }
     }
+    let is_rolled_out = || shared.with(|index| is_rolled_out(index, key, inputs));
     for child in &desired.unwanted {
         let Some(live) = inputs.children.get(child) else {
             continue;
         };
+        // Pods of the template before refer to it, and could not start again without it.
+        if outcome.is_held || child.kind == ChildKind::Secret && !is_rolled_out() {
+            continue;
+        }
         let deleted = api.delete(child.kind, &key.namespace, &child.name, live.uid()).await;
         match deleted {
             Ok(()) => {
@@ -66,6 +71,16 @@ pub(super) async fn apply(api: &Api, shared: &Shared, key: &Key, inputs: &Inputs
         }
     }
     outcome
+}
+
+/// Whether every Pod of the workload is of the present template. Where none is yet, its watch brings the pass that sees it.
+fn is_rolled_out(index: &Index, key: &Key, inputs: &Inputs) -> bool {
+    let workload = ChildName::new(ChildKind::DaemonSet, key.name.as_str());
+    let live = index.find_child(&workload, &key.namespace);
+    let status = live.filter(|live| live.is_controlled_by(inputs.custom.uid()));
+    status
+        .and_then(|live| live.facts.workload.clone())
+        .is_none_or(|status| status.observed_generation >= status.generation && status.updated >= status.desired)
 }
 
 struct Children<'a> {
@@ -108,10 +123,13 @@ impl Children<'_> {
                 Err(foreign(&wanted.name, &found, self.owner.key))
             }
             // Ours, but somebody took its labels away, or its watch is late.
-            Some(found) => match step(wanted, Some(&found), &self.owner) {
-                Step::Apply { takeover, before } => self.apply(wanted, &found, takeover, before).await,
-                _ => Ok(false),
-            },
+            Some(found) => {
+                let wanted = fitted(wanted, &found);
+                match step(&wanted, Some(&found), &self.owner) {
+                    Step::Apply { takeover, before } => self.apply(&wanted, &found, takeover, before).await,
+                    _ => Ok(false),
+                }
+            }
             // It has gone since. Without force: should somebody be faster, nothing of theirs is overwritten.
             None => {
                 let created = self.api.apply(*kind, self.namespace, &wanted.body, false).await;
@@ -146,13 +164,6 @@ impl Children<'_> {
             let taken = self.api.take_over(*kind, self.namespace, name, patch).await;
             let taken = taken.map_err(|fault| failed("taken over", fault))?;
             self.shared.with(|index| index.wrote_child(taken));
-        }
-        if let Some(before) = &before {
-            let applied = self
-                .api
-                .apply(*kind, self.namespace, &of_uid(before, live.uid()), true)
-                .await;
-            applied.map_err(|fault| failed("applied", fault))?;
         }
         if let Some(before) = &before {
             let applied = self

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use lmcache_api::{API_VERSION, Kind};
+use lmcache_api::{API_VERSION, GROUP, Kind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::str::FromStr;
@@ -110,6 +110,15 @@ fn take(file: &str, number: usize, object: Value, contents: &mut Contents) {
         return;
     }
     let list_of = kind.strip_suffix("List");
+    let is_known_list = list_of.is_some_and(|kind| Kind::from_str(kind).is_ok());
+    if api_version.starts_with(&format!("{GROUP}/")) && !is_known_list {
+        contents.faults.push(format!(
+            "{file}: document {number}: kind: Unsupported value: {}: supported values: {}",
+            lmcache_api::fault::quote(&kind),
+            Kind::ALL.map(|kind| format!("{:?}", kind.as_str())).join(", ")
+        ));
+        return;
+    }
     let of_ours = list_of.is_some_and(|kind| Kind::from_str(kind).is_ok());
     if kind == "List" || of_ours {
         let Value::Object(mut members) = object else { return };
@@ -158,6 +167,19 @@ mod tests {
         let contents = read("f.yaml", text);
         assert!(contents.documents.is_empty(), "{:?}", contents.documents);
         contents.faults
+    }
+
+    #[test]
+    fn a_misspelt_kind_is_told() {
+        let text =
+            format!("{HEAD}metadata: {{name: a}}\n---\napiVersion: lmcache.lmcache.ai/v1alpha1\nkind: LMCacheEngin\n");
+        let contents = read("f.yaml", &text);
+        assert_eq!(contents.documents.len(), 1);
+        assert!(
+            contents.faults[0].contains("document 2: kind: Unsupported value: \"LMCacheEngin\""),
+            "{:?}",
+            contents.faults
+        );
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
     namespace: String,
     /// Print what LMCache's Go operator makes of the same files instead, in its state of July 2026 (july) or September 2026
-    /// (newest). Faults are those that it finds; it stops where a coordinator or Secret that an engine names is not in the
+    /// (newest, also where no state is given; write --legacy=july with the equals sign). Faults are those that it finds; it stops where a coordinator or Secret that an engine names is not in the
     /// files, and what it makes before that is printed.
     #[arg(long, value_name = "STATE", num_args = 0..=1, require_equals = true, default_missing_value = "newest")]
     legacy: Option<State>,

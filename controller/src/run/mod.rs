@@ -18,6 +18,7 @@ pub mod server;
 pub mod stop;
 mod work;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
@@ -67,6 +68,10 @@ pub fn command(args: &Args) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!(error = format!("{error:#}"), "ends with an error");
+            // Where logs are switched off, this is still told.
+            if !tracing::enabled!(tracing::Level::ERROR) {
+                let _ = writeln!(std::io::stderr(), "Error: {error:#}");
+            }
             ExitCode::FAILURE
         }
     }

@@ -56,8 +56,8 @@ pub(super) fn reconciled(inputs: &Inputs, report: &Report, previous: Previous<'_
     if let Some(paths) = &report.legacy_template {
         let paths = names(paths.iter().map(String::as_str));
         let message = format!(
-            "the Pods run on with the template that the Go operator made for this specification; the next change of \
-             spec, or the annotation {ROLLOUT_ANNOTATION}, brings a rollout that changes {paths}"
+            "the Pods run on with the template that the Go operator made for this specification; the next change \
+             that concerns the Pods, or the annotation {ROLLOUT_ANNOTATION}, brings a rollout that changes {paths}"
         );
         return found(State::True, reasons::LEGACY_TEMPLATE_KEPT, message);
     }

@@ -115,6 +115,35 @@ async fn weakness_11_without_its_coordinator_an_engine_runs_on() {
     );
 }
 
+/// Servers that stay as they are keep what they refer to.
+#[tokio::test(start_paused = true)]
+async fn what_held_servers_need_is_not_deleted() {
+    let mut world = World::new();
+    world.create(
+        &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"}, "data": {"password": "cHc="}}),
+    );
+    world.create(&coordinator("fleet", json!({})));
+    let mut object = connected();
+    object["spec"]["l2Backend"] = json!({"resp": {"host": "redis", "port": 6379, "authSecretRef": {"name": "login"}}});
+    world.create(&object);
+    world.settle().await;
+    world.run_servers("kv", &[("node-a", true)]);
+    world.settle().await;
+    world.delete(&fleet());
+    world.settle().await;
+    world.edit(&custom_id(&kv()), |engine| {
+        engine["spec"]["l2Backend"] = json!(null);
+        engine["spec"]["prometheus"] = json!({"enabled": false});
+    });
+    let calls = world.settle().await;
+    assert!(calls.iter().all(|call| !call.starts_with("DELETE")), "{calls:?}");
+    world.create(&coordinator("fleet", json!({})));
+    world.settle().await;
+    world.run_servers("kv", &[("node-a", true)]);
+    let calls = world.settle().await;
+    assert!(calls.contains(&"DELETE secrets/kv-resp-auth".to_owned()), "{calls:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_coordinator_of_another_namespace_is_none() {
     let mut world = World::new();

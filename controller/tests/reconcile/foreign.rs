@@ -12,15 +12,20 @@ use crate::objects::{custom_id, engine, id, id_of, key_of, kv};
 use crate::recorded::recorded;
 use crate::world::World;
 
-/// The four ways in which an object is not ours, the owners of such a one, and what is said of it.
-fn owners() -> [(&'static str, Value, &'static str); 4] {
+/// The ways in which an object is not ours, the owners of such a one, and what is said of it.
+fn owners() -> [(&'static str, Value, &'static str); 5] {
     let owner = |kind: &str, uid: &str, controller: bool| json!([{"apiVersion": "lmcache.lmcache.ai/v1alpha1", "kind": kind, "name": "kv", "uid": uid, "controller": controller}]);
     [
         ("nobody's", json!([]), "exists and has no controlling owner"),
         (
             "another kind's",
+            owner("ReplicaSet", "1", true),
+            "exists and is controlled by ReplicaSet kv (uid 1)",
+        ),
+        (
+            "another kind of ours that had the name",
             owner("CacheBlendEngine", "1", true),
-            "exists and is controlled by CacheBlendEngine kv (uid 1)",
+            "belongs to a former CacheBlendEngine kv (uid 1)",
         ),
         (
             "a predecessor's",

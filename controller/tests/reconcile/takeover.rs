@@ -297,6 +297,8 @@ async fn objects_that_are_no_longer_asked_for_go() {
     let (mut world, key) = world_of(&recorded);
     pass(&mut world, &key).await;
     world.edit(&custom_id(&key), |custom| custom["spec"]["l2Backend"] = json!(null));
+    pass(&mut world, &key).await;
+    world.daemon_set_status(&key.name, &[("node-a", true)]);
     let calls = pass(&mut world, &key).await;
     assert!(
         calls.contains(&"DELETE secrets/l2-resp-auth-resp-auth".to_owned()),

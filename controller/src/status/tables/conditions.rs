@@ -122,7 +122,7 @@ pub const CONDITIONS: [ConditionDoc; 7] = [
                 F,
                 Reason::ForeignObject.as_str(),
                 "an object of a child's name is somebody else's, and is left alone",
-                "rename or delete it, or choose another name for this one",
+                "delete it, make this one its controlling owner, or choose another name for this one",
             ),
             row(
                 F,
