@@ -30,7 +30,8 @@ pub struct Grant {
     pub why: &'static str,
 }
 
-const READ: &[&str] = &["get", "list", "watch"];
+/// A watch begins with a list; nothing is read one by one.
+const WATCH: &[&str] = &["list", "watch"];
 /// Server-side apply is a `patch`, and a `create` as well where the object is not there yet.
 const READ_AND_APPLY: &[&str] = &["get", "list", "watch", "create", "patch"];
 const READ_APPLY_AND_DELETE: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
@@ -72,7 +73,7 @@ pub const GRANTS: &[Grant] = &[
     everywhere(
         OURS,
         &["lmcacheengines", "cacheblendengines", "lmcachecoordinators"],
-        READ,
+        WATCH,
         "What there is to run. A coordinator is also looked up where an engine refers to it.",
     ),
     everywhere(
