@@ -1,10 +1,9 @@
 //! How one object differs from another, for people.
 
-use lmcache_api::quantity::Quantity;
 use serde_json::{Map, Value};
 
 use super::lists;
-use super::settled::is_amount;
+use super::settled::{is_amount, is_same_amount};
 
 /// Paths at which `live` is not what `wanted` says; empty if it is. What `live` has beyond that is left out: the API
 /// server's defaults, and what others added.
@@ -94,13 +93,6 @@ fn is_zero(value: &Value) -> bool {
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::Bool(true) => false,
     }
-}
-
-/// `500m` and `0.5`, `2Gi` and `2048Mi`, `1` and `"1"`.
-fn is_same_amount(wanted: &Value, live: &Value) -> bool {
-    let amount = |value: &Value| label(value).parse::<Quantity>().ok();
-    let scalar = |value: &Value| value.is_string() || value.is_number();
-    scalar(wanted) && scalar(live) && amount(wanted).is_some_and(|wanted| amount(live) == Some(wanted))
 }
 
 /// What `live` has of the structure of `rendered`: what a server-side apply has to say so that it owns the fields of

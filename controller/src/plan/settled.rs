@@ -129,7 +129,7 @@ fn is_same(field: &str, wanted: &Value, live: &Value) -> bool {
             wanted.len() == live.len() && pairs.all(|(wanted, live)| is_same("", wanted, live))
         }
         _ if wanted == live => true,
-        _ if is_amount(field) => amount(wanted).is_some_and(|wanted| amount(live) == Some(wanted)),
+        _ if is_amount(field) => is_same_amount(wanted, live),
         _ => is_empty(wanted) && is_empty(live),
     }
 }
@@ -137,6 +137,11 @@ fn is_same(field: &str, wanted: &Value, live: &Value) -> bool {
 /// Fields that hold amounts, or whose members do.
 pub(super) fn is_amount(field: &str) -> bool {
     matches!(field, "limits" | "requests" | "sizeLimit" | "divisor" | "storage")
+}
+
+/// `500m` and `0.5`, `2Gi` and `2048Mi`, `1` and `"1"`.
+pub(super) fn is_same_amount(wanted: &Value, live: &Value) -> bool {
+    amount(wanted).is_some_and(|wanted| amount(live) == Some(wanted))
 }
 
 fn amount(value: &Value) -> Option<Quantity> {

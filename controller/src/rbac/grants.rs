@@ -108,8 +108,8 @@ pub const GRANTS: &[Grant] = &[
         "apps",
         &["daemonsets"],
         READ_AND_APPLY,
-        "The servers of an engine. Before the first write, whose object of that name it is gets looked up: those of \
-         others are left alone. Kubernetes deletes them with the engine.",
+        "The servers of an engine. Where the name is taken, whose object it is gets looked up: those of others are left \
+         alone. Kubernetes deletes them with the engine.",
     ),
     everywhere(
         "apps",
