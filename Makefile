@@ -1,5 +1,6 @@
 # `make` or `make help` lists the targets. Rust alone is needed, but for `test-wasm` (Node), `e2e-kwctl` (kwctl, bats, jq), and
-# the tables and servers of the LMCache releases: `releases`, `tables`, `test-tables`, `test-flags`, `test-server` (Python).
+# the tables and servers of the LMCache releases: `releases`, `tables`, `test-tables`, `test-flags`, `test-server` (Python),
+# and the control plane: `e2e` (Go).
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -65,6 +66,7 @@ demo: build ## Run the policies against real-looking requests, show verdicts, re
 test: build test-wasm test-tables ## Run all tests: pure functions, the compiled policies in the embedded host, generated files
 	cargo test --locked --workspace
 	cargo test --locked -p lmcache-api --features crd
+	@cargo run --locked --quiet -p control-plane -- check
 
 .PHONY: test-wasm
 test-wasm: ## Run the pure crates' tests compiled to wasm in Node (skipped where Node is missing)
@@ -128,6 +130,11 @@ check-generated: generate ## Fail where a generated file differs from its genera
 .PHONY: sessions
 sessions: build ## Record the host look-ups of the fixtures that the bats tests replay
 	@tools/record-sessions
+
+.PHONY: e2e
+e2e: controller ## Run the end-to-end tests on a real control plane (Go 1.26 or newer, which builds it once, or KUBEBUILDER_ASSETS)
+	cargo run --locked --quiet -p control-plane -- build
+	LMCACHE_CONTROLLER=$(abspath $(CONTROLLER)) cargo test --locked -p control-plane --test '*' -- --include-ignored
 
 .PHONY: e2e-kwctl
 e2e-kwctl: build ## Run e2e-tests/*.bats with kwctl (needs kwctl, bats and jq)

@@ -34,6 +34,7 @@ pub mod page;
 pub mod policy;
 pub mod request;
 pub mod response;
+pub mod serve;
 
 pub use context::EvaluationContext;
 pub use policy::{Evaluation, Policy, SettingsVerdict};

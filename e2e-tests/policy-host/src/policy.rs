@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wapc::WapcHost;
 use wasmtime_provider::wasmtime::{Cache, Config, Engine, Module};
-use wasmtime_provider::{WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
 
 use crate::context::EvaluationContext;
 use crate::host::{self, HostCall, Journal, LogRecord};
@@ -21,6 +21,8 @@ use crate::response::{AdmissionResponse, ValidationResponse};
 pub struct Policy {
     pre: WasmtimeEngineProviderPre,
     metadata: Option<Metadata>,
+    /// In ticks of the engine's clock; only for an engine that has one.
+    deadline: Option<u64>,
 }
 
 /// One evaluated request.
@@ -74,20 +76,33 @@ impl Policy {
     /// # Errors
     /// As [`from_bytes`](Self::from_bytes).
     pub fn compile(wasm: &[u8], cache: bool) -> Result<Self> {
+        Self::compile_with(&engine(cache, false)?, wasm)
+    }
+
+    /// Compiles a module with an engine that others share.
+    pub(crate) fn compile_with(engine: &Engine, wasm: &[u8]) -> Result<Self> {
         let metadata = Metadata::from_wasm(wasm)?;
-        let mut config = Config::new();
-        if cache {
-            // A read-only home directory is no reason not to run.
-            config.cache(Cache::from_file(None).ok());
-        }
-        let engine = Engine::new(&config).map_err(|e| anyhow!("cannot start the wasm engine: {e}"))?;
-        let module = Module::new(&engine, wasm).map_err(|e| anyhow!("not a WebAssembly module: {}", first_line(&e)))?;
+        let module = Module::new(engine, wasm).map_err(|e| anyhow!("not a WebAssembly module: {}", first_line(&e)))?;
         let pre = WasmtimeEngineProviderBuilder::new()
-            .engine(engine)
+            .engine(engine.clone())
             .module(module)
             .build_pre()
             .map_err(|e| anyhow!("not a Kubewarden policy: {e}"))?;
-        Ok(Self { pre, metadata })
+        Ok(Self {
+            pre,
+            metadata,
+            deadline: None,
+        })
+    }
+
+    /// Interrupts each call after so many ticks of the engine's clock. Without this, a policy of an engine that can
+    /// interrupt is stopped at once.
+    #[must_use]
+    pub(crate) fn interrupted_after(self, ticks: u64) -> Self {
+        Self {
+            deadline: Some(ticks),
+            ..self
+        }
     }
 
     /// The metadata that `annotate` wrote into the module, if it did.
@@ -193,7 +208,10 @@ impl Policy {
     ) -> Result<Vec<u8>, wapc::errors::Error> {
         let provider = self
             .pre
-            .rehydrate(None)
+            .rehydrate(self.deadline.map(|ticks| EpochDeadlines {
+                wapc_init: ticks,
+                wapc_func: ticks,
+            }))
             .map_err(|e| wapc::errors::Error::InitFailed(e.to_string()))?;
         let (context, journal) = (Arc::clone(context), Arc::clone(journal));
         let callback = move |_id: u64, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
@@ -201,6 +219,17 @@ impl Policy {
         };
         WapcHost::new(Box::new(provider), Some(Box::new(callback)))?.call(operation, payload)
     }
+}
+
+/// An engine, with wasmtime's on-disk cache or without. One that can interrupt counts the ticks that it is given.
+pub(crate) fn engine(cache: bool, interruptible: bool) -> Result<Engine> {
+    let mut config = Config::new();
+    if cache {
+        // A read-only home directory is no reason not to run.
+        config.cache(Cache::from_file(None).ok());
+    }
+    config.epoch_interruption(interruptible);
+    Engine::new(&config).map_err(|e| anyhow!("cannot start the wasm engine: {e}"))
 }
 
 fn first_line(error: &impl std::fmt::Display) -> String {

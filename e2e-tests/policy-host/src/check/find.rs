@@ -10,7 +10,7 @@ use crate::document;
 
 /// The file itself, or the `.yaml`, `.yml` and `.json` files below a folder, sorted. Links to folders are not followed, so
 /// that a circle of them ends.
-pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     if path.is_file() {
         found.push(path.to_owned());
@@ -40,7 +40,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 
 /// The objects of a file, those of lists one by one; or why they cannot be read, where the file is about policies.
 /// Charts and the like hold files that are no YAML yet.
-pub(super) fn manifests(file: &Path) -> Result<Result<Vec<Value>, String>> {
+pub(crate) fn manifests(file: &Path) -> Result<Result<Vec<Value>, String>> {
     let bytes = std::fs::read(file).map_err(|e| anyhow!("cannot read {}: {e}", file.display()))?;
     let text = String::from_utf8_lossy(&bytes);
     Ok(match document::parse_all(&text) {

@@ -1,7 +1,7 @@
 //! Checks manifests that install policies against the modules they name: are the settings valid for the very guest, and
 //! does the manifest grant what the policy needs?
 
-mod find;
+pub(crate) mod find;
 mod member;
 mod modules;
 
@@ -17,7 +17,7 @@ use crate::document::kind_of;
 use member::Member;
 
 /// The API group of the manifests.
-const GROUP: &str = "policies.kubewarden.io";
+pub(crate) const GROUP: &str = "policies.kubewarden.io";
 
 /// What was found out about one manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]

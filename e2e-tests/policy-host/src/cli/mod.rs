@@ -6,7 +6,9 @@ mod demo;
 mod inspect;
 mod run;
 mod scaffold;
+mod serve;
 mod stdout;
+mod webhooks;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -46,6 +48,10 @@ enum Command {
     /// Run the steps of DIR/demo.yaml and report.
     #[command(after_help = crate::demo::FORMAT)]
     Demo(demo::Args),
+    /// Serve the policies of manifests as an admission webhook, for tests and development. (Not in kwctl.)
+    Serve(serve::Args),
+    /// Print, apply or delete the webhook configurations for manifests. (Not in kwctl.)
+    Webhooks(webhooks::Args),
 }
 
 /// Parses the arguments and runs the command. Errors are one line on stderr and exit code 1.
@@ -58,6 +64,8 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Scaffold(args) => scaffold::run(&args),
         Command::Demo(args) => demo::run(&args, cli.no_color),
+        Command::Serve(args) => serve::run(&args, cli.verbose),
+        Command::Webhooks(args) => webhooks::run(&args),
     };
     match result {
         Ok(code) => code,

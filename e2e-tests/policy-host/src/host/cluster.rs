@@ -242,7 +242,7 @@ impl ClusterBehaviour {
     }
 }
 
-fn list_of(
+pub(super) fn list_of(
     api_version: &str,
     kind: &str,
     mut items: Vec<Value>,
@@ -255,7 +255,7 @@ fn list_of(
 }
 
 /// Kubewarden strips list items, not single objects: managed fields become an empty list.
-fn strip(item: &mut Value) {
+pub(super) fn strip(item: &mut Value) {
     let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
     };

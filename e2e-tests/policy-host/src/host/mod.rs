@@ -5,6 +5,7 @@
 
 mod capability;
 mod cluster;
+mod kubernetes;
 mod request;
 mod select;
 mod session;
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 
 pub use capability::{CapabilityPatterns, check_pattern, undeclared_and_unused};
 pub use cluster::{ClusterBehaviour, ClusterDir};
+pub use kubernetes::{KubeCluster, kube_client};
 pub use request::{HostRequest, ResourceAttributes, SubjectAccessReview};
 pub use session::{Recorder, Replay};
 

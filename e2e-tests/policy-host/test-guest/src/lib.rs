@@ -2,15 +2,20 @@
 //!
 //! - `do`: `accept` (default), `reject` (with `message`, `code`, `auditAnnotations`), `mutate` (sets the annotation `guest` to
 //!   `annotation`), `raw-mutate` (sets `guest` in the whole request), `same` (the unchanged object as mutation), `forge` (a
-//!   mutation out of nothing), `trap`, `error`, `garbled`;
+//!   mutation out of nothing), `trap`, `error`, `garbled`, `loop` (never ends);
+//! - `count`: how often this instance was asked becomes a warning;
 //! - `calls`: a list of `{binding, namespace, operation, payload}`; each answer or error text becomes a warning;
 //! - `log`: a list of log records, sent as they are;
 //! - `print`: a line for stdout;
 //! - `echo`: the whole payload becomes a warning;
 //! - `settings`: what `validate_settings` does: a text refuses with it, `trap: true` and `error: true` fail.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use serde_json::{Value, json};
 use wapc_guest::{CallResult, host_call, register_function};
+
+static ASKED: AtomicU32 = AtomicU32::new(0);
 
 /// Registers the handlers.
 #[unsafe(no_mangle)]
@@ -46,6 +51,10 @@ fn validate(payload: &[u8]) -> CallResult {
     let mut warnings = Vec::new();
     if settings["echo"] == true {
         warnings.push(String::from_utf8_lossy(payload).into_owned());
+    }
+    let asked = ASKED.fetch_add(1, Ordering::Relaxed) + 1;
+    if settings["count"] == true {
+        warnings.push(format!("asked {asked} times"));
     }
     for call in settings["calls"].as_array().into_iter().flatten() {
         let text = |key: &str, default: &str| call[key].as_str().unwrap_or(default).to_owned();
@@ -88,6 +97,9 @@ fn validate(payload: &[u8]) -> CallResult {
         "same" => answer(json!({"accepted": true, "mutated_object": input["request"]["object"]})),
         "forge" => answer(json!({"accepted": true, "mutated_object": {"kind": "Pod"}})),
         "trap" => panic!("guest panic"),
+        "loop" => loop {
+            std::hint::spin_loop();
+        },
         "error" => Err("guest error".into()),
         "garbled" => Ok(b"not json".to_vec()),
         other => Err(format!("unknown behaviour {other}").into()),

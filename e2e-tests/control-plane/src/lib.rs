@@ -1,0 +1,30 @@
+//! A real Kubernetes control plane for tests: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, and kwok,
+//! which plays nodes and the lives of Pods.
+//!
+//! [`Programs`] finds the programs or builds them, once; [`ControlPlane`] runs them on loopback ports with a data folder,
+//! certificates and users of their own; [`Cluster`] is a user's view of it; [`Controller`] runs `lmcache-controller`
+//! against it; [`Audit`] tells who asked for what. When the process that started all this ends, however it ends, nothing
+//! is left behind: see [`process`].
+
+pub mod audit;
+mod certificates;
+pub mod cluster;
+pub mod controller;
+mod go;
+pub mod identity;
+mod kinds;
+mod plane;
+mod ports;
+pub mod process;
+mod programs;
+mod wait;
+
+pub use audit::Audit;
+pub use certificates::Pair;
+pub use cluster::Cluster;
+pub use controller::Controller;
+pub use go::cache;
+pub use identity::Identity;
+pub use plane::ControlPlane;
+pub use programs::{Program, Programs};
+pub use wait::wait_until;

@@ -1,0 +1,51 @@
+//! Webhook configurations in a cluster.
+
+use anyhow::{Context, Result, anyhow};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client};
+use serde_json::Value;
+
+/// Owns the fields of what is applied.
+const FIELD_MANAGER: &str = "policy-host";
+
+/// Applies configurations one after another, in their order.
+///
+/// # Errors
+/// Names the configuration that the API server does not take. Those before it stay.
+pub async fn apply(client: &Client, configurations: &[Value]) -> Result<()> {
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    for configuration in configurations {
+        let (api, name) = api(client, configuration)?;
+        api.patch(&name, &params, &Patch::Apply(configuration))
+            .await
+            .with_context(|| format!("cannot apply {name}"))?;
+    }
+    Ok(())
+}
+
+/// Deletes configurations; those that are not there are none too many.
+///
+/// # Errors
+/// Names the configuration that cannot be deleted. Those after it stay.
+pub async fn delete(client: &Client, configurations: &[Value]) -> Result<()> {
+    for configuration in configurations {
+        let (api, name) = api(client, configuration)?;
+        match api.delete(&name, &DeleteParams::default()).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot delete {name}")),
+        }
+    }
+    Ok(())
+}
+
+fn api(client: &Client, configuration: &Value) -> Result<(Api<DynamicObject>, String)> {
+    let text = |pointer: &str| configuration.pointer(pointer).and_then(Value::as_str);
+    let (Some(kind), Some(name)) = (text("/kind"), text("/metadata/name")) else {
+        return Err(anyhow!("a webhook configuration without kind or name"));
+    };
+    let kind = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
+    let resource = ApiResource::from_gvk(&kind);
+    Ok((Api::all_with(client.clone(), &resource), name.to_owned()))
+}
