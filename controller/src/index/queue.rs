@@ -12,7 +12,7 @@ use kube::runtime::controller::ReconcileRequest;
 use kube::runtime::reflector::ObjectRef;
 use lmcache_api::Kind;
 
-use crate::live::{Custom, Key};
+use crate::live::{CustomName, Key};
 
 /// The custom resources of one kind that were woken, each once however often that happened: a replica that waits to become
 /// the leader takes nothing out, maybe for weeks. Clones share what is in it.
@@ -80,7 +80,7 @@ impl Queue {
 }
 
 impl Stream for Queue {
-    type Item = Result<ReconcileRequest<Custom>, Infallible>;
+    type Item = Result<ReconcileRequest<CustomName>, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         // Before looking: what is pushed after that wakes.

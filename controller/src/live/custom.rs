@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use lmcache_api::{GROUP, Kind, VERSION};
 use serde_json::Value;
 
@@ -10,6 +11,26 @@ use super::{Cached, Facts, Key, NamespacedName};
 
 /// An LMCacheEngine, CacheBlendEngine or LMCacheCoordinator as it is stored.
 pub type Custom = Cached<CustomFacts>;
+
+/// A custom resource of which its name and namespace are kept, and nothing else: what kube's runtime looks up to know that
+/// it still exists.
+pub type CustomName = Cached<NothingElse>;
+
+/// What is kept of a custom resource beside its name, where that is all.
+#[derive(Clone, Debug)]
+pub struct NothingElse;
+
+impl Facts for NothingElse {
+    type Type = Kind;
+
+    fn resource(of: &Kind) -> (&'static str, &'static str, &'static str, &'static str) {
+        CustomFacts::resource(of)
+    }
+
+    fn read(_: Value) -> Self {
+        NothingElse
+    }
+}
 
 /// What is kept of a custom resource.
 #[derive(Clone, Debug)]
@@ -70,6 +91,17 @@ impl Facts for CustomFacts {
 }
 
 impl Custom {
+    /// Its name and namespace.
+    pub fn to_name(&self) -> CustomName {
+        let meta = ObjectMeta {
+            name: self.meta.name.clone(),
+            namespace: self.meta.namespace.clone(),
+            ..ObjectMeta::default()
+        };
+        let facts = NothingElse;
+        Cached { meta, facts }
+    }
+
     /// The object, without `metadata.managedFields`.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.facts.json).unwrap_or_default()

@@ -26,7 +26,7 @@ pub use child::{
     Child, ChildFacts, ChildKind, Controller, FIELD_MANAGER, GO_OPERATOR_MANAGER, OwnedFields, WorkloadStatus,
 };
 pub use client_pod::{ClientPod, ClientPodFacts, Stamp, WiredConnection};
-pub use custom::{Custom, CustomFacts};
+pub use custom::{Custom, CustomFacts, CustomName, NothingElse};
 pub use key::{Key, NamespacedName};
 pub use secret::{SecretSource, SecretSourceFacts};
 pub use server_pod::{ServerPod, ServerPodFacts};

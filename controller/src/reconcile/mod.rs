@@ -16,6 +16,7 @@ mod backoff;
 mod children;
 mod custom;
 mod fault;
+mod first_status;
 mod pass;
 
 pub use api::Api;

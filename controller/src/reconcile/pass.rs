@@ -10,6 +10,7 @@ use lmcache_api::Kind;
 use super::api::Api;
 use super::backoff::Backoff;
 use super::fault::Fault;
+use super::first_status::FirstStatus;
 use super::{children, custom};
 use crate::index::Shared;
 use crate::live::{ChildKind, Key};
@@ -33,6 +34,7 @@ pub struct Reconciler {
     settings: Settings,
     metrics: Metrics,
     backoff: Backoff,
+    first_status: FirstStatus,
     reported: Mutex<HashMap<Key, status::Reported>>,
     /// Failures that the log has.
     told: Mutex<HashMap<Key, Vec<String>>>,
@@ -63,6 +65,7 @@ impl Reconciler {
             settings,
             metrics,
             backoff: Backoff::new(),
+            first_status: FirstStatus::default(),
             reported: Mutex::default(),
             told: Mutex::default(),
         }
@@ -86,6 +89,7 @@ impl Reconciler {
     /// Drops what is remembered about a custom resource that is gone.
     pub fn forget(&self, key: &Key) {
         self.backoff.succeeded(key);
+        self.first_status.forget(key);
         self.metrics.forget(&engine_of(key));
         self.reported().remove(key);
         self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
@@ -129,12 +133,24 @@ impl Reconciler {
             is_held,
             workload: self.workload(key, inputs.custom.uid()),
         };
-        let status = custom::update_status(&self.api, &self.shared, key, inputs, &report, &self.settings);
-        sum.step("status", status.await);
+        sum.waits = self.put_off(key, inputs, &report);
+        if sum.waits.is_none() {
+            let status = custom::update_status(&self.api, &self.shared, key, inputs, &report, &self.settings);
+            sum.step("status", status.await);
+        }
         if key.kind != Kind::LMCacheCoordinator {
             sum.has_more = self.tell_clients(key, inputs, &report).await;
         }
         self.end(key, sum)
+    }
+
+    /// How long the status is put off, if it is.
+    fn put_off(&self, key: &Key, inputs: &Inputs, report: &Report) -> Option<Duration> {
+        if status::may_wait(inputs, report) {
+            return self.first_status.put_off(key);
+        }
+        self.first_status.forget(key);
+        None
     }
 
     /// The workload as it is now: what the last apply answered, or what its watch delivered.
@@ -222,7 +238,7 @@ impl Reconciler {
         } else {
             self.backoff.succeeded(key);
             let slowly = |failure: &Failure<'_>| failure.reason.retry() == Retry::Slowly;
-            let soon = sum.has_more.then_some(SOON);
+            let soon = sum.waits.or(sum.has_more.then_some(SOON));
             soon.or_else(|| failures.iter().any(slowly).then_some(SLOWLY))
         };
         let outcome = if !failures.is_empty() {
@@ -248,6 +264,8 @@ struct Sum {
     is_invalid: bool,
     /// There are Events that were not published yet.
     has_more: bool,
+    /// How long the status is put off.
+    waits: Option<Duration>,
 }
 
 impl Sum {

@@ -19,7 +19,7 @@ use super::health::Phase;
 use super::metrics::Metrics;
 use super::stop::Stop;
 use crate::index::{Queue, Shared};
-use crate::live::{Custom, Key};
+use crate::live::{CustomName, Key};
 use crate::plan;
 use crate::reconcile::{Api, Reconciler};
 use crate::watch;
@@ -79,19 +79,19 @@ async fn work_on(context: &Context, stop: &Stop) -> Result<()> {
 /// Makes the passes of a kind until its queue ends, and those that run then to their end.
 fn passes(
     kind: Kind,
-    store: Store<Custom>,
+    store: Store<CustomName>,
     queue: Queue,
     reconciler: Arc<Reconciler>,
     context: &Context,
 ) -> BoxFuture<'static, ()> {
     let waiting = Arc::new(Waiting::new(kind, context.metrics.clone()));
     let (started, gone) = (Arc::clone(&waiting), Arc::clone(&reconciler));
-    let reconcile = move |custom: Arc<Custom>, reconciler: Arc<Reconciler>| {
+    let reconcile = move |custom: Arc<CustomName>, reconciler: Arc<Reconciler>| {
         let key = Key::new(kind, custom.namespace(), custom.name());
         started.remove(&key);
         async move { Ok::<_, Infallible>(guarded(&reconciler, &key).await) }.boxed()
     };
-    let policy = |_: Arc<Custom>, never: &Infallible, _: Arc<Reconciler>| match *never {};
+    let policy = |_: Arc<CustomName>, never: &Infallible, _: Arc<Reconciler>| match *never {};
     let config = Config::default().concurrency(context.settings.concurrency);
     let requests = gathered(queue, Arc::clone(&waiting));
     let ends = applier(reconcile, policy, reconciler, store, requests, config);
@@ -122,7 +122,7 @@ async fn guarded(reconciler: &Reconciler, key: &Key) -> Action {
 fn gathered(
     queue: Queue,
     waiting: Arc<Waiting>,
-) -> impl Stream<Item = Result<ReconcileRequest<Custom>, Infallible>> + Send {
+) -> impl Stream<Item = Result<ReconcileRequest<CustomName>, Infallible>> + Send {
     let batches = stream::unfold(queue, |mut queue| async move {
         let mut batch = vec![queue.next().await?];
         tokio::time::sleep(GATHERED_FOR).await;

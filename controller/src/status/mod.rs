@@ -21,6 +21,7 @@
 mod client_news;
 mod clients;
 mod condition;
+mod first;
 mod news;
 mod outcome;
 mod patch;
@@ -34,6 +35,7 @@ mod tests;
 
 pub use client_news::{CLIENT_NEWS_LIMIT, ClientNews, PodRef, Reported, client_news};
 pub use clients::{ClientState, NOT_SEEN, OTHER, clients};
+pub use first::may_wait;
 pub use news::{News, news};
 pub use patch::patch;
 pub use tables::{CONDITIONS, ConditionDoc, EVENTS, EventDoc, ReasonDoc};

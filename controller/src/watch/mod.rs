@@ -38,7 +38,7 @@ use tokio::sync::mpsc;
 use self::follow::follow;
 use self::listed::Listed;
 use crate::index::{ClientWatch, Demand, Queue, Shared};
-use crate::live::{ChildKind, Custom};
+use crate::live::{ChildKind, Custom, CustomName};
 use crate::run::stop::Stop;
 
 /// The label of everything that the controller makes; the Go operator's value, whose objects are taken over.
@@ -49,7 +49,7 @@ const SERVERS: &str = "app.kubernetes.io/name in (lmcache,lmcache-coordinator)";
 /// What the watches give.
 pub struct Watching {
     /// The custom resources of each kind, as `kube::runtime::applier` wants them.
-    pub stores: [(Kind, Store<Custom>); 3],
+    pub stores: [(Kind, Store<CustomName>); 3],
     /// What is to be reconciled, by kind. Each is for one reader. They end when the end is asked for.
     pub queues: [(Kind, Queue); 3],
     /// Ready when everything was listed once. Before that the queues are empty; then every custom resource is in them.
@@ -131,10 +131,10 @@ fn go_on(_code: u16) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-async fn customs(client: Client, shared: Arc<Shared>, kind: Kind, mut store: Writer<Custom>) {
+async fn customs(client: Client, shared: Arc<Shared>, kind: Kind, mut store: Writer<CustomName>) {
     let take = |event: Event<Custom>| {
         // First the store: who is woken is looked up there.
-        store.apply_watcher_event(&event);
+        store.apply_watcher_event(&names(&event));
         let may_name_others = !matches!(event, Event::Init | Event::InitApply(_));
         shared.update(|index| index.custom(kind, event));
         if may_name_others {
@@ -150,6 +150,17 @@ async fn customs(client: Client, shared: Arc<Shared>, kind: Kind, mut store: Wri
         go_on,
     )
     .await;
+}
+
+/// The same about names alone: the index has the rest.
+fn names(event: &Event<Custom>) -> Event<CustomName> {
+    match event {
+        Event::Apply(custom) => Event::Apply(custom.to_name()),
+        Event::Delete(custom) => Event::Delete(custom.to_name()),
+        Event::InitApply(custom) => Event::InitApply(custom.to_name()),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+    }
 }
 
 fn children(client: Client, shared: Arc<Shared>, kind: ChildKind) -> BoxFuture<'static, ()> {

@@ -2,14 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 
-use crate::cluster::repository;
+use crate::binaries;
 use crate::process::Process;
 use crate::{ControlPlane, Identity, ports, wait_until};
 
@@ -32,7 +31,7 @@ impl Controller {
     /// It cannot be built, ends, or is not ready in time.
     pub async fn start(plane: &ControlPlane, name: &str, args: &[&str]) -> Result<Controller> {
         let (probes, metrics) = (ports::free()?, ports::free()?);
-        let mut command = Command::new(binary()?);
+        let mut command = Command::new(binaries::find("lmcache-controller", "LMCACHE_CONTROLLER")?);
         command
             .env("KUBECONFIG", plane.kubeconfig(Identity::Controller))
             .args(["run", "--log-format=text", "--identity", name])
@@ -91,6 +90,11 @@ impl Controller {
         self.process.check()
     }
 
+    /// Its process, to look at in /proc.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Ends it with SIGTERM.
     ///
     /// # Errors
@@ -119,40 +123,6 @@ impl Controller {
     pub fn resume(&self) -> Result<()> {
         self.process.signal(Signal::CONT)
     }
-}
-
-/// The controller's binary: the one that `LMCACHE_CONTROLLER` names, else built beside the running test.
-fn binary() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("LMCACHE_CONTROLLER").filter(|value| !value.is_empty()) {
-        let path = PathBuf::from(path);
-        let path = path
-            .canonicalize()
-            .with_context(|| format!("LMCACHE_CONTROLLER: {}", path.display()))?;
-        return Ok(path);
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // target/debug/deps/test-0123: the programs are one folder up, the target folder two.
-    let own = std::env::current_exe().context("cannot find the running program")?;
-    let folder = own
-        .ancestors()
-        .find(|folder| folder.ends_with("debug"))
-        .context("not built by cargo in debug mode")?;
-    let target = folder.parent().context("target has no parent")?;
-    let status = Command::new(cargo)
-        .args([
-            "build",
-            "--locked",
-            "--quiet",
-            "-p",
-            "lmcache-controller",
-            "--target-dir",
-        ])
-        .arg(target)
-        .current_dir(repository())
-        .status()
-        .context("cannot run cargo")?;
-    ensure!(status.success(), "lmcache-controller does not build");
-    Ok(folder.join("lmcache-controller"))
 }
 
 /// Head and body of the answer to a GET on the loopback interface.

@@ -3,10 +3,11 @@
 //!
 //! [`Programs`] finds the programs or builds them, once; [`ControlPlane`] runs them on loopback ports with a data folder,
 //! certificates and users of their own; [`Cluster`] is a user's view of it; [`Controller`] runs `lmcache-controller`
-//! against it; [`Audit`] tells who asked for what. When the process that started all this ends, however it ends, nothing
-//! is left behind: see [`process`].
+//! against it, [`PolicyServer`] the policies as webhooks; [`Audit`] tells who asked for what. When the process that
+//! started all this ends, however it ends, nothing is left behind: see [`process`].
 
 pub mod audit;
+mod binaries;
 mod certificates;
 pub mod cluster;
 pub mod controller;
@@ -14,6 +15,7 @@ mod go;
 pub mod identity;
 mod kinds;
 mod plane;
+pub mod policy_server;
 mod ports;
 pub mod process;
 mod programs;
@@ -26,5 +28,6 @@ pub use controller::Controller;
 pub use go::cache;
 pub use identity::Identity;
 pub use plane::ControlPlane;
+pub use policy_server::{Policy, PolicyServer};
 pub use programs::{Program, Programs};
 pub use wait::wait_until;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -229,9 +228,9 @@ impl ControlPlane {
         let waiting = wait_until(&what, START, async || {
             self.check(program)?;
             match program {
-                Program::Etcd => open(self.ports.etcd),
-                Program::ControllerManager => open(self.ports.controller_manager),
-                Program::Scheduler => open(self.ports.scheduler),
+                Program::Etcd => ports::open(self.ports.etcd),
+                Program::ControllerManager => ports::open(self.ports.controller_manager),
+                Program::Scheduler => ports::open(self.ports.scheduler),
                 Program::ApiServer => self.cluster(Identity::Admin).await?.ready().await,
                 // It serves nothing. Whoever makes a node sees whether kwok cares for it.
                 Program::Kwok => Ok(()),
@@ -331,11 +330,4 @@ impl ControlPlane {
             ],
         }
     }
-}
-
-fn open(port: u16) -> Result<()> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    TcpStream::connect_timeout(&address, Duration::from_secs(1))
-        .with_context(|| format!("nothing listens on {address}"))?;
-    Ok(())
 }

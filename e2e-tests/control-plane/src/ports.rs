@@ -1,9 +1,10 @@
 //! Free ports on the loopback interface.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 /// Below the ports that Linux gives to outgoing connections (from 32768), so that none of those is in the way when a
 /// program is started anew on its port.
@@ -29,6 +30,17 @@ pub(crate) fn free() -> Result<u16> {
         }
     }
     bail!("no free port from {FIRST} on, of {COUNT}");
+}
+
+/// Whether something listens on a port.
+///
+/// # Errors
+/// Nothing does.
+pub(crate) fn open(port: u16) -> Result<()> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    TcpStream::connect_timeout(&address, Duration::from_secs(1))
+        .with_context(|| format!("nothing listens on {address}"))?;
+    Ok(())
 }
 
 /// Something that no other call and no other user of this machine can guess, in hexadecimal digits.

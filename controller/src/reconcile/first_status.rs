@@ -1,0 +1,35 @@
+//! How long the first status of a custom resource is put off.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::live::Key;
+
+/// How long the first status waits for that of the workload, at most. What looks after workloads mostly answers within
+/// a tenth of it; where it does not run, people are still told what has been made.
+const LONGEST: Duration = Duration::from_secs(3);
+
+/// Until when the first status of each custom resource is put off, see [`crate::status::may_wait`].
+#[derive(Debug, Default)]
+pub(super) struct FirstStatus(Mutex<HashMap<Key, Instant>>);
+
+impl FirstStatus {
+    /// How much longer it may be put off; `None` when it is due.
+    pub fn put_off(&self, key: &Key) -> Option<Duration> {
+        let now = Instant::now();
+        let due = *self.lock().entry(key.clone()).or_insert(now + LONGEST);
+        due.checked_duration_since(now).filter(|rest| !rest.is_zero())
+    }
+
+    /// There is nothing to put off any more.
+    pub fn forget(&self, key: &Key) {
+        self.lock().remove(key);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
