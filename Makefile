@@ -132,9 +132,11 @@ sessions: build ## Record the host look-ups of the fixtures that the bats tests 
 	@tools/record-sessions
 
 .PHONY: e2e
-e2e: controller ## Run the end-to-end tests on a real control plane (Go 1.26 or newer, which builds it once, or KUBEBUILDER_ASSETS)
+e2e: build controller ## Run the end-to-end tests on a real control plane (Go 1.26 or newer, once, or KUBEBUILDER_ASSETS; E2E_CLUSTER=1: your cluster)
 	cargo run --locked --quiet -p control-plane -- build
-	LMCACHE_CONTROLLER=$(abspath $(CONTROLLER)) cargo test --locked -p control-plane --test '*' -- --include-ignored
+	LMCACHE_CONTROLLER=$(abspath $(CONTROLLER)) POLICY_HOST=$(abspath $(HOST)) \
+		cargo test --locked --no-fail-fast -p control-plane --test '*' -- --include-ignored
+	@test -z "$(E2E_CLUSTER)" || cargo run --locked --quiet -p control-plane -- clean
 
 .PHONY: e2e-kwctl
 e2e-kwctl: build ## Run e2e-tests/*.bats with kwctl (needs kwctl, bats and jq)

@@ -62,8 +62,20 @@ impl Identity {
         }
     }
 
+    /// The groups as which an administrator has to act to have its rights and no others; `None` for those that are
+    /// administrators themselves.
+    pub(crate) fn impersonated(self) -> Option<Vec<String>> {
+        match self {
+            Identity::Admin | Identity::ControllerManager | Identity::Scheduler | Identity::Kwok => None,
+            Identity::Controller | Identity::PolicyServer | Identity::Viewer => {
+                let groups = self.groups().split(',').chain(["system:authenticated"]);
+                Some(groups.map(str::to_owned).collect())
+            }
+        }
+    }
+
     /// The namespace that its kubeconfig names: where a service account lives.
-    fn namespace(self) -> &'static str {
+    pub(crate) fn namespace(self) -> &'static str {
         match self {
             Identity::Controller => "lmcache-system",
             Identity::PolicyServer => "kubewarden",

@@ -36,6 +36,8 @@ const KINDS: &[(&str, &str, &str, &str, bool)] = &[
     ("apps", "v1", "DaemonSet", "daemonsets", true),
     ("apps", "v1", "Deployment", "deployments", true),
     ("apps", "v1", "ReplicaSet", "replicasets", true),
+    ("apps", "v1", "StatefulSet", "statefulsets", true),
+    ("batch", "v1", "Job", "jobs", true),
     ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", true),
     ("coordination.k8s.io", "v1", "Lease", "leases", true),
     ("events.k8s.io", "v1", "Event", "events", true),

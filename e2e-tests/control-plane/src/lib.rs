@@ -6,11 +6,13 @@
 //! against it, [`PolicyServer`] the policies as webhooks; [`Audit`] tells who asked for what. When the process that
 //! started all this ends, however it ends, nothing is left behind: see [`process`].
 
+mod arguments;
 pub mod audit;
 mod binaries;
 mod certificates;
 pub mod cluster;
 pub mod controller;
+pub mod given;
 mod go;
 pub mod identity;
 mod kinds;
@@ -19,6 +21,7 @@ pub mod policy_server;
 mod ports;
 pub mod process;
 mod programs;
+mod setup;
 mod wait;
 
 pub use audit::Audit;

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
-use control_plane::{ControlPlane, Identity, Programs};
+use control_plane::{Cluster, ControlPlane, Identity, Programs, given};
+use kube::Client;
+use kube::config::{Config, KubeConfigOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -33,6 +35,8 @@ enum Action {
     },
     /// Stop the control plane that `control-plane up` started
     Down,
+    /// Delete what tests with E2E_CLUSTER left in the cluster of the kubeconfig: webhooks, namespaces, nodes
+    Clean,
 }
 
 #[tokio::main]
@@ -45,6 +49,7 @@ async fn main() -> ExitCode {
         }),
         Action::Up { nodes } => up(nodes).await,
         Action::Down => down(),
+        Action::Clean => clean().await,
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -119,6 +124,14 @@ async fn begin(nodes: u16) -> Result<ControlPlane> {
         cluster.gpu_node(&format!("gpu-{number}"), &[]).await?;
     }
     Ok(plane)
+}
+
+async fn clean() -> Result<()> {
+    // An error says that one was chosen before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(given::kubeconfig()?, &options).await?;
+    given::clean(&Cluster::new(Client::try_from(config)?)).await
 }
 
 fn down() -> Result<()> {

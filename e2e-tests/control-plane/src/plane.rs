@@ -7,13 +7,14 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use rustix::process::Signal;
 
 use crate::certificates::{Authority, Pair, token_key};
 use crate::cluster::Cluster;
+use crate::given;
 use crate::identity::{self, Identity};
 use crate::ports;
 use crate::process::{Folder, Process};
@@ -32,17 +33,21 @@ pub struct ControlPlane {
     // The order matters: processes end before their folder is removed.
     running: Mutex<BTreeMap<Program, Process>>,
     programs: Programs,
-    ports: Ports,
+    pub(crate) ports: Ports,
+    server: String,
     authority: Authority,
     folder: Folder,
+    is_given: bool,
 }
 
-struct Ports {
-    etcd: u16,
-    peer: u16,
-    api: u16,
-    controller_manager: u16,
-    scheduler: u16,
+/// All 0 where the cluster was given.
+#[derive(Default)]
+pub(crate) struct Ports {
+    pub etcd: u16,
+    pub peer: u16,
+    pub api: u16,
+    pub controller_manager: u16,
+    pub scheduler: u16,
 }
 
 impl ControlPlane {
@@ -59,13 +64,14 @@ impl ControlPlane {
             controller_manager: ports::free()?,
             scheduler: ports::free()?,
         };
-        let authority = Authority::new()?;
         let plane = ControlPlane {
             running: Mutex::default(),
             programs,
+            server: format!("https://127.0.0.1:{}", ports.api),
             ports,
-            authority,
+            authority: Authority::new()?,
             folder,
+            is_given: false,
         };
         plane.write_files()?;
         for program in Program::ALL {
@@ -78,6 +84,32 @@ impl ControlPlane {
         for program in Program::ALL {
             plane.ready(program).await?;
         }
+        Ok(plane)
+    }
+
+    /// Takes a cluster that runs already, removes what earlier tests left in it, and starts a kwok for it. Its other
+    /// programs cannot be disturbed, and its audit log cannot be read.
+    ///
+    /// # Errors
+    /// The kubeconfig is not usable, or the cluster does not answer.
+    pub async fn attach(kubeconfig: &Kubeconfig, programs: Programs) -> Result<ControlPlane> {
+        let folder = Folder::new()?;
+        given::write(folder.path(), kubeconfig)?;
+        let plane = ControlPlane {
+            running: Mutex::default(),
+            programs,
+            ports: Ports::default(),
+            server: given::server(kubeconfig)?,
+            authority: Authority::new()?,
+            folder,
+            is_given: true,
+        };
+        let stages = plane.file("stages.yaml");
+        fs::write(&stages, KWOK_STAGES).with_context(|| format!("cannot write {}", stages.display()))?;
+        let admin = plane.cluster(Identity::Admin).await?;
+        admin.ready().await?;
+        given::clean(&admin).await?;
+        plane.run(Program::Kwok)?;
         Ok(plane)
     }
 
@@ -98,7 +130,7 @@ impl ControlPlane {
         identity::write(
             self.folder(),
             &self.file("tokens.csv"),
-            &self.server(),
+            self.server(),
             &self.file("ca.crt"),
         )
     }
@@ -109,8 +141,13 @@ impl ControlPlane {
     }
 
     /// Where the API server is.
-    pub fn server(&self) -> String {
-        format!("https://127.0.0.1:{}", self.ports.api)
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Whether it was there before: see [`ControlPlane::attach`].
+    pub fn is_given(&self) -> bool {
+        self.is_given
     }
 
     /// The path of a kubeconfig.
@@ -154,8 +191,9 @@ impl ControlPlane {
     /// The requests so far.
     ///
     /// # Errors
-    /// The log cannot be read.
+    /// The log cannot be read; that of a given cluster never.
     pub fn audit(&self) -> Result<Audit> {
+        ensure!(!self.is_given, "the audit log of a given cluster is not known here");
         Audit::read(&self.file("audit.log"))
     }
 
@@ -259,75 +297,7 @@ impl ControlPlane {
         }
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder().join(name)
-    }
-
-    fn arguments(&self, program: Program) -> Vec<String> {
-        let Ports {
-            etcd,
-            peer,
-            api,
-            controller_manager,
-            scheduler,
-        } = self.ports;
-        let file = |name: &str| self.file(name).display().to_string();
-        let kubeconfig = |identity| self.kubeconfig(identity).display().to_string();
-        match program {
-            Program::Etcd => vec![
-                format!("--data-dir={}", file("etcd")),
-                format!("--listen-client-urls=http://127.0.0.1:{etcd}"),
-                format!("--advertise-client-urls=http://127.0.0.1:{etcd}"),
-                format!("--listen-peer-urls=http://127.0.0.1:{peer}"),
-                format!("--initial-advertise-peer-urls=http://127.0.0.1:{peer}"),
-                format!("--initial-cluster=default=http://127.0.0.1:{peer}"),
-                // The data live as long as the test.
-                "--unsafe-no-fsync".to_owned(),
-            ],
-            Program::ApiServer => vec![
-                format!("--etcd-servers=http://127.0.0.1:{etcd}"),
-                "--bind-address=127.0.0.1".to_owned(),
-                format!("--secure-port={api}"),
-                format!("--tls-cert-file={}", file("api.crt")),
-                format!("--tls-private-key-file={}", file("api.key")),
-                format!("--cert-dir={}", file("certificates")),
-                "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-                format!("--service-account-signing-key-file={}", file("tokens.key")),
-                format!("--service-account-key-file={}", file("tokens.pub")),
-                format!("--token-auth-file={}", file("tokens.csv")),
-                "--authorization-mode=RBAC".to_owned(),
-                "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
-                // Else Pods are refused until the service account of a new namespace is there.
-                "--disable-admission-plugins=ServiceAccount".to_owned(),
-                "--allow-privileged=true".to_owned(),
-                format!("--audit-policy-file={}", file("audit.yaml")),
-                format!("--audit-log-path={}", file("audit.log")),
-                // Megabytes before a new file is begun: never.
-                "--audit-log-maxsize=100000".to_owned(),
-            ],
-            Program::ControllerManager => vec![
-                format!("--kubeconfig={}", kubeconfig(Identity::ControllerManager)),
-                format!("--service-account-private-key-file={}", file("tokens.key")),
-                format!("--root-ca-file={}", file("ca.crt")),
-                "--use-service-account-credentials=false".to_owned(),
-                "--bind-address=127.0.0.1".to_owned(),
-                format!("--secure-port={controller_manager}"),
-                format!("--cert-dir={}", file("certificates")),
-                "--leader-elect=false".to_owned(),
-            ],
-            Program::Scheduler => vec![
-                format!("--kubeconfig={}", kubeconfig(Identity::Scheduler)),
-                "--bind-address=127.0.0.1".to_owned(),
-                format!("--secure-port={scheduler}"),
-                format!("--cert-dir={}", file("certificates")),
-                "--leader-elect=false".to_owned(),
-            ],
-            Program::Kwok => vec![
-                format!("--kubeconfig={}", kubeconfig(Identity::Kwok)),
-                format!("--config={}", file("stages.yaml")),
-                "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake".to_owned(),
-                "--node-lease-duration-seconds=40".to_owned(),
-            ],
-        }
     }
 }

@@ -1,9 +1,11 @@
 //! The policies as webhooks: `policy-host serve` in the role of policy-server.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
@@ -12,10 +14,13 @@ use serde_json::{Value, json};
 use crate::binaries;
 use crate::cluster::{read, repository};
 use crate::process::Process;
-use crate::{ControlPlane, Identity, ports, wait_until};
+use crate::{ControlPlane, Identity, given, ports, wait_until};
 
 /// How long it may take to be ready: it compiles the policies first.
 const START: Duration = Duration::from_secs(120);
+/// How long it may take to end once it is killed.
+const END: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A ClusterAdmissionPolicy to be served: a manifest of the repository, as it stands or changed by a test.
 #[derive(Clone, Debug)]
@@ -105,6 +110,7 @@ pub struct PolicyServer {
     authority: PathBuf,
     host: PathBuf,
     admin: PathBuf,
+    address: String,
     port: u16,
 }
 
@@ -118,12 +124,17 @@ impl PolicyServer {
         let folder = plane.folder().to_owned();
         let file = |suffix: &str| folder.join(format!("{name}{suffix}"));
         let manifests = file("-policies");
+        let (address, listen) = if plane.is_given() {
+            (given::webhook_host(), Ipv4Addr::UNSPECIFIED)
+        } else {
+            (Ipv4Addr::LOCALHOST.to_string(), Ipv4Addr::LOCALHOST)
+        };
         fs::create_dir(&manifests).with_context(|| format!("cannot make {}", manifests.display()))?;
         for policy in policies {
             let path = manifests.join(format!("{}.json", policy.name()));
             fs::write(&path, policy.0.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
         }
-        let pair = plane.certificate(&["127.0.0.1", "localhost"])?;
+        let pair = plane.certificate(&["127.0.0.1", "localhost", &address])?;
         let (certificate, key, authority) = (file(".crt"), file(".key"), file("-ca.crt"));
         for (path, text) in [
             (&certificate, pair.certificate.as_str()),
@@ -147,7 +158,7 @@ impl PolicyServer {
             .arg(&certificate)
             .arg("--key")
             .arg(&key)
-            .args(["--listen", &format!("127.0.0.1:{port}")])
+            .args(["--listen", &format!("{listen}:{port}")])
             .args(args);
         let process = Process::start(&folder, name, &command)?;
         let mut server = PolicyServer {
@@ -159,6 +170,7 @@ impl PolicyServer {
             authority,
             host,
             admin: plane.kubeconfig(Identity::Admin),
+            address,
             port,
         };
         server.ready().await?;
@@ -203,13 +215,18 @@ impl PolicyServer {
 
     /// Where the API server finds it.
     pub fn url(&self) -> String {
-        format!("https://127.0.0.1:{}", self.port)
+        format!("https://{}:{}", self.address, self.port)
     }
 
     /// Kills it: nothing listens any more, and the API server still wants to call it.
     pub fn kill(&self) {
         // It may have ended already, which is what is wanted.
         let _ = self.process.signal(Signal::KILL);
+        // The system takes a moment for it.
+        let limit = Instant::now() + END;
+        while ports::open(self.port).is_ok() && Instant::now() < limit {
+            thread::sleep(PAUSE);
+        }
     }
 
     /// Starts it again on its port after [`PolicyServer::kill`], and waits until it is ready.

@@ -75,19 +75,21 @@ async fn created_changed_extended_and_deleted() -> Result<()> {
     })
     .await?;
 
-    // A settled engine costs no write.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let writes = |audit: control_plane::Audit| {
-        audit
-            .writes(Identity::Controller.user())
-            .into_iter()
-            .filter(|request| request.namespace == ns)
-            .count()
-    };
-    let before = writes(plane.audit()?);
-    assert!(before >= 5, "{before}");
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(writes(plane.audit()?), before);
+    // A settled engine costs no write. Who wrote what is known of our own control plane alone.
+    if !plane.is_given() {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let writes = |audit: control_plane::Audit| {
+            audit
+                .writes(Identity::Controller.user())
+                .into_iter()
+                .filter(|request| request.namespace == ns)
+                .count()
+        };
+        let before = writes(plane.audit()?);
+        assert!(before >= 5, "{before}");
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(writes(plane.audit()?), before);
+    }
 
     // Another port: everything follows.
     admin

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use control_plane::{ControlPlane, Identity, Program, Programs, wait_until};
+use kube::config::Kubeconfig;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -82,6 +83,51 @@ async fn starts_counts_breaks_and_ends() -> Result<()> {
 
     drop(plane);
     nothing_is_left(&folder).await
+}
+
+/// What `E2E_CLUSTER` does with the cluster of a kubeconfig.
+#[tokio::test]
+#[ignore = "starts a control plane: make e2e"]
+async fn a_running_cluster_is_used_with_the_rights_of_each_user_and_cleaned() -> Result<()> {
+    let programs = tokio::task::spawn_blocking(Programs::find).await??;
+    let theirs = ControlPlane::start(programs.clone()).await?;
+    // Only ours plays nodes.
+    theirs.kill(Program::Kwok);
+    let kubeconfig = Kubeconfig::read_from(theirs.kubeconfig(Identity::Admin))?;
+    let given = ControlPlane::attach(&kubeconfig, programs.clone()).await?;
+    assert_eq!(given.server(), theirs.server());
+    let admin = given.cluster(Identity::Admin).await?;
+    admin.gpu_node("gpu-0", &[]).await?;
+    assert_eq!(processes(given.folder()), ["kwok\n"]);
+    admin.namespace("left").await?;
+    admin.install().await?;
+    let controller = given.cluster(Identity::Controller).await?;
+    controller.list("LMCacheEngine", "", "").await?;
+    for identity in [Identity::Controller, Identity::Viewer] {
+        let refused = given
+            .cluster(identity)
+            .await?
+            .get("Node", "", "gpu-0")
+            .await
+            .unwrap_err();
+        assert_eq!(
+            control_plane::cluster::refusal(&refused).unwrap().code,
+            403,
+            "{identity:?}"
+        );
+    }
+    assert!(given.audit().is_err() && given.pause(Program::ApiServer).is_err());
+    let folder = given.folder().to_owned();
+    drop(given);
+    nothing_is_left(&folder).await?;
+
+    // The next run begins with a clean cluster.
+    let given = ControlPlane::attach(&kubeconfig, programs).await?;
+    let admin = given.cluster(Identity::Admin).await?;
+    assert_eq!(admin.find("Node", "", "gpu-0").await?, None);
+    assert_eq!(admin.find("Namespace", "", "left").await?, None);
+    admin.get("Namespace", "", "default").await?;
+    Ok(())
 }
 
 /// `control-plane up`, the data folder that it names, and where it writes.

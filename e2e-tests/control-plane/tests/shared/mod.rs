@@ -3,10 +3,13 @@
 // Each file uses a part of it.
 #![allow(dead_code)]
 
+pub mod policies;
+pub mod workloads;
+
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use control_plane::{Cluster, ControlPlane, Controller, Identity, Programs, wait_until};
+use control_plane::{Cluster, ControlPlane, Controller, Identity, Programs, given, wait_until};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -17,15 +20,26 @@ pub const LIMIT: Duration = Duration::from_secs(90);
 static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
 static CONTROLLER: OnceCell<Controller> = OnceCell::const_new();
 
-/// The control plane of this file, with everything installed.
+/// The control plane of this file, with everything installed: a running cluster where `E2E_CLUSTER` asks for it.
 pub async fn plane() -> Result<&'static ControlPlane> {
-    PLANE.get_or_try_init(installed).await
+    PLANE
+        .get_or_try_init(async || {
+            if !given::wanted() {
+                return installed().await;
+            }
+            let programs = tokio::task::spawn_blocking(Programs::find).await??;
+            equipped(ControlPlane::attach(&given::kubeconfig()?, programs).await?).await
+        })
+        .await
 }
 
-/// A control plane of its own, for a test that breaks it.
+/// A control plane of its own, for a test that breaks it or reads what was asked of it.
 pub async fn installed() -> Result<ControlPlane> {
     let programs = tokio::task::spawn_blocking(Programs::find).await??;
-    let plane = ControlPlane::start(programs).await?;
+    equipped(ControlPlane::start(programs).await?).await
+}
+
+async fn equipped(plane: ControlPlane) -> Result<ControlPlane> {
     let admin = plane.cluster(Identity::Admin).await?;
     admin.install().await?;
     admin.install_service_monitors().await?;
