@@ -3,10 +3,11 @@
 use lmcache_api::Kind;
 use lmcache_controller::live::Key;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
-use crate::api::NAMESPACE;
+use crate::api::{Answer, NAMESPACE};
 use crate::objects::{cacheblend, coordinator, custom_id, engine, id, key_of, kv};
-use crate::world::World;
+use crate::world::{FIRST_STATUS, World};
 
 async fn created(object: &Value) -> (World, Vec<String>) {
     let mut world = World::new();
@@ -47,6 +48,73 @@ async fn an_engine_is_created_with_four_children_and_one_status() {
     assert_eq!(world.reconciled(&kv()), ("True".to_owned(), "Reconciled".to_owned()));
     assert!(custom["metadata"].get("finalizers").is_none());
     assert_eq!(world.settle().await, [""; 0]);
+}
+
+/// What it would say before is that nobody has looked at the DaemonSet yet.
+#[tokio::test(start_paused = true)]
+async fn the_first_status_waits_for_whoever_looks_after_the_workload() {
+    let mut world = World::new();
+    world.create(&engine(json!({})));
+    world.deliver();
+    let (made, calls) = world.pass(&kv()).await;
+    assert_eq!((calls.len(), made.next), (4, Some(FIRST_STATUS)));
+    assert!(world.status(&kv()).is_null());
+    sleep(FIRST_STATUS / 2).await;
+    let (again, calls) = world.pass(&kv()).await;
+    assert_eq!(
+        (calls.len(), again.next),
+        (0, Some(FIRST_STATUS / 2)),
+        "it is not put off anew"
+    );
+    world.run_servers("kv", &[("node-a", true)]);
+    let calls = world.settle().await;
+    assert_eq!(
+        calls.iter().filter(|call| call.starts_with("MERGE")).count(),
+        1,
+        "{calls:#?}"
+    );
+    assert_eq!(world.status(&kv())["phase"], "Running");
+    assert_eq!(world.next[&kv()], None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_status_that_nobody_looks_after_comes_in_the_end() {
+    let mut world = World::new();
+    world.create(&engine(json!({})));
+    world.deliver();
+    world.pass(&kv()).await;
+    sleep(FIRST_STATUS).await;
+    let (late, calls) = world.pass(&kv()).await;
+    assert_eq!((calls.len(), late.next), (1, None));
+    assert_eq!(world.status(&kv())["phase"], "Pending");
+}
+
+/// Only the first: who waits for a generation learns at once that it was seen.
+#[tokio::test(start_paused = true)]
+async fn later_statuses_are_written_at_once() {
+    let (mut world, _) = created(&engine(json!({}))).await;
+    world.edit(&custom_id(&kv()), |custom| {
+        custom["spec"]["server"] = json!({"port": 6000})
+    });
+    world.deliver();
+    let (pass, _) = world.pass(&kv()).await;
+    assert_eq!(
+        (world.status(&kv())["observedGeneration"].as_u64(), pass.next),
+        (Some(2), None)
+    );
+}
+
+/// What went wrong is told at once.
+#[tokio::test(start_paused = true)]
+async fn a_first_status_with_bad_news_does_not_wait() {
+    let mut world = World::new();
+    world.create(&engine(json!({})));
+    world
+        .server
+        .plan("APPLY services/kv-metrics", 1, Answer::Refuse(422, "no"));
+    world.deliver();
+    world.pass(&kv()).await;
+    assert_eq!(world.reconciled(&kv()).0, "False");
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,12 +5,13 @@ use std::time::Duration;
 use lmcache_controller::run::metrics::Outcome;
 use rstest::rstest;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use crate::api::{Answer, NAMESPACE, Store};
 use crate::failures::pass;
 use crate::objects::{custom_id, engine, id, id_of, key_of, kv};
 use crate::recorded::recorded;
-use crate::world::World;
+use crate::world::{FIRST_STATUS, World};
 
 /// The ways in which an object is not ours, the owners of such a one, and what is said of it.
 fn owners() -> [(&'static str, Value, &'static str); 5] {
@@ -220,6 +221,8 @@ async fn a_foreign_object_that_goes_at_the_last_moment_is_in_nobodys_way() {
         calls[1..4],
         ["APPLY services/kv", "GET services/kv", "APPLY services/kv"]
     );
+    sleep(FIRST_STATUS).await;
+    pass(&mut world).await;
     assert_eq!(world.reconciled(&kv()).0, "True");
     assert_eq!(
         world.get(&id("services", "kv"))["metadata"]["ownerReferences"][0]["name"],

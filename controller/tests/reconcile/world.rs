@@ -10,14 +10,18 @@ use lmcache_controller::index::{ClientWatch, Shared};
 use lmcache_controller::live::{Cached, ChildKind, Facts, Key, NamespacedName};
 use lmcache_controller::plan::{Monitors, Settings};
 use lmcache_controller::reconcile::{Api, Pass, Reconciler};
-use lmcache_controller::run::metrics::Metrics;
+use lmcache_controller::run::metrics::{Metrics, Outcome};
 use serde_json::Value;
+use tokio::time::sleep;
 
 use crate::api::{ApiServer, Call, Change, Id};
 use crate::objects::{custom_id, id_of};
 
 /// Who changes custom resources and, now and then, what is not theirs.
 pub const USER: &str = "kubectl-edit";
+
+/// How long a first status is put off, at most.
+pub const FIRST_STATUS: Duration = Duration::from_secs(2);
 
 pub struct World {
     pub server: ApiServer,
@@ -26,6 +30,8 @@ pub struct World {
     reconciler: Reconciler,
     /// Who was woken and is not reconciled yet.
     due: BTreeSet<Key>,
+    /// Whose first status is put off.
+    put_off: BTreeSet<Key>,
     /// Objects that the watches have told of.
     told: BTreeSet<Id>,
     /// Secrets that are watched.
@@ -53,6 +59,7 @@ impl World {
             metrics,
             reconciler,
             due: BTreeSet::new(),
+            put_off: BTreeSet::new(),
             told: BTreeSet::new(),
             secrets: BTreeSet::new(),
             forbidden: BTreeSet::new(),
@@ -69,6 +76,7 @@ impl World {
         self.shared = Arc::new(Shared::new());
         (self.metrics, self.reconciler) = controller(&self.server, &self.shared, IpcMode::HostIPC);
         self.due.clear();
+        self.put_off.clear();
         self.told.clear();
         self.secrets.clear();
         self.server.state().store.changes.clear();
@@ -214,7 +222,8 @@ impl World {
         (pass, self.server.calls())
     }
 
-    /// Passes until nobody is woken any more, everything delivered after each. Returns the requests.
+    /// Passes until nobody is woken any more and no first status is put off, everything delivered after each. Returns the
+    /// requests.
     pub async fn settle(&mut self) -> Vec<String> {
         let calls = self.settle_calls().await;
         calls.iter().map(ToString::to_string).collect()
@@ -224,10 +233,24 @@ impl World {
         let mut calls = Vec::new();
         self.deliver();
         for _ in 0..40 {
-            let Some(key) = self.due.pop_first() else {
-                return calls;
+            let key = match (self.due.pop_first(), self.put_off.pop_first()) {
+                (Some(key), put_off) => {
+                    self.put_off.extend(put_off);
+                    key
+                }
+                // The clock stands still but for this.
+                (None, Some(key)) => {
+                    sleep(self.next[&key].unwrap()).await;
+                    key
+                }
+                (None, None) => return calls,
             };
-            calls.extend(self.pass(&key).await.1);
+            self.put_off.remove(&key);
+            let (pass, made) = self.pass(&key).await;
+            if pass.outcome != Outcome::Failed && pass.next.is_some_and(|next| next <= FIRST_STATUS) {
+                self.put_off.insert(key);
+            }
+            calls.extend(made);
             self.deliver();
         }
         panic!("does not settle: {calls:#?}");

@@ -40,6 +40,8 @@ impl ControlPlane {
                 "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
                 // Else Pods are refused until the service account of a new namespace is there.
                 "--disable-admission-plugins=ServiceAccount".to_owned(),
+                // As OpenShift has it: who sets an owner needs a right to the owner.
+                "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned(),
                 "--allow-privileged=true".to_owned(),
                 format!("--audit-policy-file={}", file("audit.yaml")),
                 format!("--audit-log-path={}", file("audit.log")),
@@ -53,6 +55,9 @@ impl ControlPlane {
                 "--use-service-account-credentials=false".to_owned(),
                 "--bind-address=127.0.0.1".to_owned(),
                 format!("--secure-port={controller_manager}"),
+                // Its own limits, 20 and 30, are for a cluster that it shares with others.
+                "--kube-api-qps=1000".to_owned(),
+                "--kube-api-burst=1000".to_owned(),
                 format!("--cert-dir={}", file("certificates")),
                 "--leader-elect=false".to_owned(),
             ],
@@ -60,6 +65,8 @@ impl ControlPlane {
                 format!("--kubeconfig={}", kubeconfig(Identity::Scheduler)),
                 "--bind-address=127.0.0.1".to_owned(),
                 format!("--secure-port={scheduler}"),
+                "--kube-api-qps=1000".to_owned(),
+                "--kube-api-burst=1000".to_owned(),
                 format!("--cert-dir={}", file("certificates")),
                 "--leader-elect=false".to_owned(),
             ],

@@ -1,10 +1,12 @@
 //! The audit log of the API server: who asked for what.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use serde::Deserialize;
 
 /// A request that was answered. Watches appear when they begin and when they end.
@@ -26,6 +28,18 @@ pub struct Request {
     pub code: u16,
     /// Whether this is the beginning of a long answer, a watch.
     pub started: bool,
+    /// When the request came in.
+    pub received: Timestamp,
+    /// When it was answered; the beginning of the answer where `started`.
+    pub answered: Timestamp,
+}
+
+impl Request {
+    /// Whether it would change something, Leases and Events left aside.
+    pub fn is_write(&self) -> bool {
+        let reads = ["get", "list", "watch"];
+        !reads.contains(&self.verb.as_str()) && !matches!(self.resource.as_str(), "leases" | "events")
+    }
 }
 
 /// The requests so far.
@@ -40,6 +54,8 @@ struct Line {
     user: User,
     object_ref: Option<Object>,
     response_status: Option<Status>,
+    request_received_timestamp: Timestamp,
+    stage_timestamp: Timestamp,
 }
 
 #[derive(Deserialize)]
@@ -69,28 +85,7 @@ impl Audit {
     /// # Errors
     /// The file cannot be read, or a line is no audit event.
     pub fn read(path: &Path) -> Result<Audit> {
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut requests = Vec::new();
-        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-            let line: Line = serde_json::from_str(line).with_context(|| format!("no audit event: {line}"))?;
-            // Requests that are about no object: /readyz, discovery.
-            let Some(object) = line.object_ref else { continue };
-            let mut resource = object.resource;
-            if !object.subresource.is_empty() {
-                resource = format!("{resource}/{}", object.subresource);
-            }
-            requests.push(Request {
-                user: line.user.username,
-                verb: line.verb,
-                group: object.api_group,
-                resource,
-                namespace: object.namespace,
-                name: object.name,
-                code: line.response_status.map_or(0, |status| status.code),
-                started: line.stage == "ResponseStarted",
-            });
-        }
-        Ok(Audit(requests))
+        Tail::new(path).read()
     }
 
     /// Those of a user, each request once.
@@ -114,23 +109,84 @@ impl Audit {
 
     /// The requests of a user that would have changed something, without Leases and Events.
     pub fn writes(&self, user: &str) -> Vec<&Request> {
-        let reads = ["get", "list", "watch"];
-        let about = |request: &&Request| {
-            !reads.contains(&request.verb.as_str()) && !matches!(request.resource.as_str(), "leases" | "events")
-        };
-        self.of(user).filter(about).collect()
+        self.of(user).filter(|request| request.is_write()).collect()
     }
+}
+
+/// What is added to a log, read piece by piece.
+#[derive(Debug)]
+pub struct Tail {
+    path: PathBuf,
+    read: u64,
+}
+
+impl Tail {
+    /// From the beginning of a log.
+    pub fn new(path: &Path) -> Tail {
+        let path = path.to_owned();
+        Tail { path, read: 0 }
+    }
+
+    /// The requests since the last call. A last line that is not complete yet is left for the next.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line is no audit event.
+    pub fn read(&mut self) -> Result<Audit> {
+        let mut text = String::new();
+        let mut read = || -> std::io::Result<()> {
+            let mut file = File::open(&self.path)?;
+            file.seek(SeekFrom::Start(self.read))?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            text = String::from_utf8_lossy(&bytes).into_owned();
+            Ok(())
+        };
+        read().with_context(|| format!("cannot read {}", self.path.display()))?;
+        let mut requests = Vec::new();
+        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            self.read += u64::try_from(line.len())?;
+            let line: Line = serde_json::from_str(line).with_context(|| format!("no audit event: {line}"))?;
+            requests.extend(request(line));
+        }
+        Ok(Audit(requests))
+    }
+}
+
+/// `None` for requests that are about no object: /readyz, discovery.
+fn request(line: Line) -> Option<Request> {
+    let object = line.object_ref?;
+    let mut resource = object.resource;
+    if !object.subresource.is_empty() {
+        resource = format!("{resource}/{}", object.subresource);
+    }
+    Some(Request {
+        user: line.user.username,
+        verb: line.verb,
+        group: object.api_group,
+        resource,
+        namespace: object.namespace,
+        name: object.name,
+        code: line.response_status.map_or(0, |status| status.code),
+        started: line.stage == "ResponseStarted",
+        received: line.request_received_timestamp,
+        answered: line.stage_timestamp,
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    const TIME: &str = "2026-11-30T03:55:55.123456Z";
 
     #[test]
     fn counts_requests_and_begun_watches() -> Result<()> {
         let event = |stage: &str, verb: &str, resource: &str, sub: &str| {
             serde_json::json!({
                 "stage": stage, "verb": verb, "user": {"username": "me"}, "responseStatus": {"code": 200},
+                "requestReceivedTimestamp": TIME, "stageTimestamp": TIME,
                 "objectRef": {"resource": resource, "subresource": sub, "namespace": "a", "apiGroup": "apps"},
             })
         };
@@ -141,15 +197,28 @@ mod tests {
             event("ResponseComplete", "patch", "daemonsets", "status"),
             event("ResponseComplete", "patch", "daemonsets", "status"),
             event("ResponseComplete", "create", "leases", ""),
-            serde_json::json!({"stage": "ResponseComplete", "verb": "get", "user": {"username": "me"}}),
+            serde_json::json!({
+                "stage": "ResponseComplete", "verb": "get", "user": {"username": "me"},
+                "requestReceivedTimestamp": TIME, "stageTimestamp": TIME,
+            }),
         ];
         let mut text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         text.push_str("{\"stage\":");
         let path = std::env::temp_dir().join(format!("control-plane-audit-{}", std::process::id()));
-        fs::write(&path, text)?;
-        let audit = Audit::read(&path);
+        fs::write(&path, &text)?;
+        let mut tail = Tail::new(&path);
+        let audit = tail.read();
+        // The line that was not complete is, now.
+        text.truncate(text.len() - "{\"stage\":".len());
+        text.push_str(&format!("{}\n", event("ResponseComplete", "list", "services", "")));
+        fs::write(&path, &text)?;
+        let later = tail.read();
         fs::remove_file(&path)?;
-        let audit = audit?;
+        let (audit, later) = (audit?, later?);
+        assert_eq!(
+            later.counts("me").into_iter().collect::<Vec<_>>(),
+            [(("list", "services"), 1)]
+        );
         let counts: Vec<_> = audit.counts("me").into_iter().collect();
         let expected = [
             (("create", "leases"), 1),

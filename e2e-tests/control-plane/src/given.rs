@@ -104,10 +104,12 @@ pub fn webhook_host() -> String {
 /// The API server refuses, or a namespace is not gone after two minutes.
 pub async fn clean(cluster: &Cluster) -> Result<()> {
     for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
-        // Kubewarden's own name a Service; those of policy-host an address.
-        for object in cluster.list(kind, "", "kubewardenPolicyScope=cluster").await? {
-            if object.pointer("/webhooks/0/clientConfig/url").is_some() {
-                cluster.delete(kind, "", name(&object)).await?;
+        for labels in ["kubewardenPolicyScope=cluster", OF_TESTS] {
+            // Kubewarden's own name a Service; those of policy-host an address.
+            for object in cluster.list(kind, "", labels).await? {
+                if object.pointer("/webhooks/0/clientConfig/url").is_some() {
+                    cluster.delete(kind, "", name(&object)).await?;
+                }
             }
         }
     }

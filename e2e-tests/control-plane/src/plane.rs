@@ -12,6 +12,7 @@ use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use rustix::process::Signal;
 
+use crate::audit::Tail;
 use crate::certificates::{Authority, Pair, token_key};
 use crate::cluster::Cluster;
 use crate::given;
@@ -230,6 +231,16 @@ impl ControlPlane {
         }
         self.run(program)?;
         self.ready(program).await
+    }
+
+    /// The number of a program's process, to look at in /proc; `None` where it does not run.
+    pub fn id(&self, program: Program) -> Option<u32> {
+        self.running().get(&program).map(Process::id)
+    }
+
+    /// The audit log, to be read piece by piece.
+    pub fn audit_log(&self) -> Tail {
+        Tail::new(&self.file("audit.log"))
     }
 
     /// The end of a program's log.

@@ -9,13 +9,17 @@
 )]
 
 mod shared;
+#[path = "faults/watches.rs"]
+mod watches;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use control_plane::{Cluster, ControlPlane, Controller, Identity, Program, wait_until};
-use serde_json::Value;
+use control_plane::{Cluster, ControlPlane, Controller, Identity, Policy, PolicyServer, Program, wait_until};
+use serde_json::{Value, json};
+use shared::policies::{in_force, refused};
+use shared::workloads::{clients, deployment, opted_in, restarted, rolled_out, untouched, wired, wiring};
 use shared::{LIMIT, children, engine, node, plane, runs};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
@@ -176,5 +180,72 @@ async fn of_two_controllers_one_works_and_the_other_takes_over() -> Result<()> {
     let generations: Vec<&Value> = sets.iter().map(|set| &set["metadata"]["generation"]).collect();
     assert_eq!(generations, [1, 1, 1]);
     third.stop().context("the third")?;
+    Ok(())
+}
+
+/// Takes the webhooks away when the test ends, however it ends: other tests need the API server.
+struct Installed(PolicyServer);
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.uninstall() {
+            eprintln!("webhooks stay: {error:#}");
+        }
+    }
+}
+
+#[tokio::test]
+#[ignore = "starts a control plane: make e2e"]
+async fn the_policies_are_killed_and_come_back() -> Result<()> {
+    let ns = "policies-down";
+    let (_turn, plane, admin) = turn(ns).await?;
+    let server = PolicyServer::start(plane, "faults", &Policy::deployed()?, &[]).await?;
+    server.install()?;
+    let mut server = Installed(server);
+    in_force(&admin).await?;
+    let _controller = Controller::start(plane, "outage-0", &[]).await?;
+    node(&admin, ns, 0).await?;
+    admin.apply(&engine(ns, "kv", ns)).await?;
+    runs(&admin, ns, "kv", 1).await?;
+
+    server.0.kill();
+    let refusal =
+        "Internal error occurred: failed calling webhook \"kw.cap.lmcache-engine-validation.kubewarden.admission\": ";
+    let port = json!({"spec": {"server": {"port": 6001}}});
+    for answer in [
+        admin.apply(&engine(ns, "later", ns)).await,
+        admin.patch("LMCacheEngine", ns, "kv", &port).await,
+    ] {
+        let (code, message) = refused(answer)?;
+        assert!(code == 500 && message.starts_with(refusal), "{code}: {message}");
+    }
+    assert_eq!(admin.find("LMCacheEngine", ns, "later").await?, None);
+    // What is about no specification goes on: status, metadata, deletion.
+    node(&admin, ns, 1).await?;
+    runs(&admin, ns, "kv", 2).await?;
+    let note = json!({"metadata": {"annotations": {"note": "a"}}});
+    admin.patch("LMCacheEngine", ns, "kv", &note).await?;
+    // Serving does too, without the cache.
+    admin.apply(&deployment(ns, "chat", 1, opted_in(ns, "kv"))).await?;
+    let pods = rolled_out(&admin, ns, "chat").await?;
+    let asks = json!({"lmcache.ai/lmcache-engine": "kv"});
+    assert_eq!(wiring(&pods[0]), untouched(asks));
+    let before = clients(&admin, "LMCacheEngine", (ns, "kv"), [0, 1, 0, 0]).await?;
+    assert_eq!(before["spec"]["server"], Value::Null);
+
+    server.0.restart().await?;
+    // Whoever applies has to try again, as kubectl, Argo CD and Flux do.
+    wait_until("an engine is taken again", LIMIT, async || {
+        admin.apply(&engine(ns, "later", ns)).await
+    })
+    .await?;
+    runs(&admin, ns, "later", 2).await?;
+    let pods = restarted(&admin, ns, "chat").await?;
+    assert_eq!(wiring(&pods[0]), wired(ns, "kv", 5555));
+    clients(&admin, "LMCacheEngine", (ns, "kv"), [1, 0, 0, 0]).await?;
+    // Judged again, too.
+    let faulty = json!({"spec": {"server": {"port": 80}}});
+    assert_eq!(refused(admin.patch("LMCacheEngine", ns, "kv", &faulty).await)?.0, 422);
+    assert_eq!(admin.list("DaemonSet", ns, "").await?.len(), 2);
     Ok(())
 }

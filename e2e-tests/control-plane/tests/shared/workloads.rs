@@ -12,6 +12,8 @@ pub fn template(pool: &str, labels: Value, annotations: Value) -> Value {
         "metadata": {"labels": labels, "annotations": annotations},
         "spec": {
             "nodeSelector": {"e2e.lmcache.ai/pool": pool},
+            // So that it has no volume besides those of the policies, whatever the cluster gives others.
+            "automountServiceAccountToken": false,
             "containers": [{
                 "name": "vllm", "image": "vllm/vllm-openai:v0.24.0", "args": ["--model", "org/model-8b"],
                 "resources": {"limits": {"nvidia.com/gpu": "1"}},
