@@ -147,6 +147,12 @@ bench: build ## Time the compiled policies, a fresh instance for every call, and
 	cargo bench --locked -p policy-tests
 	cargo bench --locked -p lmcache-controller --bench '*'
 
+.PHONY: bench-scale
+bench-scale: build ## Measure 1, 100 and 1,000 engines on a real control plane, and Pods through the policies (Go 1.26 or newer; 25 minutes; SCALE_ARGS)
+	cargo build --locked --release -p lmcache-controller -p policy-host -p control-plane
+	LMCACHE_CONTROLLER=$(abspath $(TARGET))/release/lmcache-controller POLICY_HOST=$(abspath $(TARGET))/release/policy-host \
+		$(TARGET)/release/scale $(SCALE_ARGS)
+
 .PHONY: fuzz
 fuzz: build ## Send mutated input to the policies for FUZZ_SECONDS in all (60); FUZZ_POLICY, FUZZ_SEED
 	cargo run --locked --quiet --release -p policy-tests --bin fuzz

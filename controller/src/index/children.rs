@@ -7,7 +7,7 @@ use kube::runtime::watcher::Event;
 use lmcache_api::Kind;
 
 use super::table::{Change, Table};
-use crate::live::{Child, ChildFacts, ChildKind, Key};
+use crate::live::{Child, ChildFacts, ChildKind, Key, Texts};
 use crate::plan::ChildName;
 
 /// The children of an engine, by the end of their names.
@@ -43,6 +43,7 @@ pub(super) struct Children {
     settled: BTreeMap<Box<str>, u64>,
     /// Uids of those whose answer to a write of ours held changes of others too, which no pass has seen.
     unseen: BTreeSet<Box<str>>,
+    texts: Texts,
 }
 
 impl Children {
@@ -81,7 +82,10 @@ impl Children {
     }
 
     /// Takes an event; returns the custom resources that have something new to see, whether they exist or not.
-    pub fn take(&mut self, kind: ChildKind, event: Event<Child>) -> Vec<Key> {
+    pub fn take(&mut self, kind: ChildKind, mut event: Event<Child>) -> Vec<Key> {
+        if let Event::Apply(child) | Event::InitApply(child) = &mut event {
+            child.share(&mut self.texts);
+        }
         let mut news = match &event {
             Event::Apply(child) | Event::InitApply(child) if self.unseen.remove(child.uid()) => owners(kind, child),
             _ => Vec::new(),
@@ -94,7 +98,8 @@ impl Children {
         news
     }
 
-    pub fn wrote(&mut self, kind: ChildKind, answer: Child) {
+    pub fn wrote(&mut self, kind: ChildKind, mut answer: Child) {
+        answer.share(&mut self.texts);
         let held = self.get(kind, answer.namespace(), answer.name());
         let is_mixed = held.is_some_and(|held| !is_ours_alone(held, &answer));
         let uid = answer.uid().to_owned();

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+use super::alike::{Alike, PLACES, Texts};
 use super::json::{items, number, some_text, text};
 use super::{Cached, Facts};
 
@@ -120,11 +121,13 @@ pub struct ChildFacts {
     pub is_being_deleted: bool,
     /// Numbers, of a workload.
     pub workload: Option<WorkloadStatus>,
+    /// The address of a Service, which the API server chose.
+    address: Option<Box<str>>,
     /// What can be compared, as JSON: see [`Child::value`].
-    json: Box<str>,
+    json: Alike,
     /// `fieldsV1` of this controller's applies and of the Go operator's updates, as JSON: see [`Child::applied`].
-    applied: Option<(usize, Box<str>)>,
-    inherited: Option<(usize, Box<str>)>,
+    applied: Option<(usize, Alike)>,
+    inherited: Option<(usize, Alike)>,
 }
 
 impl fmt::Debug for ChildFacts {
@@ -145,15 +148,21 @@ impl Facts for ChildFacts {
 
     fn read(object: Value) -> Self {
         let kind = ChildKind::of(&object);
+        let metadata = |name: &str| text(&object, &format!("/metadata/{name}")).to_owned();
+        let (uid, version, namespace) = (metadata("uid"), metadata("resourceVersion"), metadata("namespace"));
+        let controller = controller(&object);
+        let address = some_text(&object, "/spec/clusterIP").map(String::into_boxed_str);
+        let own = own(&uid, &version, &namespace, controller.as_ref(), address.as_deref());
         ChildFacts {
             kind,
-            controller: controller(&object),
             instance: some_text(&object, "/metadata/labels/app.kubernetes.io~1instance"),
             is_being_deleted: some_text(&object, "/metadata/deletionTimestamp").is_some(),
             workload: kind.and_then(|kind| workload(kind, &object)),
-            applied: owned(&object, FIELD_MANAGER, "Apply"),
-            inherited: owned(&object, GO_OPERATOR_MANAGER, "Update"),
-            json: comparable(object).to_string().into(),
+            applied: owned(&object, FIELD_MANAGER, "Apply", own),
+            inherited: owned(&object, GO_OPERATOR_MANAGER, "Update", own),
+            json: Alike::new(comparable(object).to_string(), own),
+            controller,
+            address,
         }
     }
 }
@@ -162,31 +171,65 @@ impl Child {
     /// The object without `status`, and of its metadata only name, namespace, uid, resourceVersion, labels, annotations
     /// and ownerReferences.
     pub fn value(&self) -> Value {
-        serde_json::from_str(&self.facts.json).unwrap_or_default()
+        serde_json::from_str(&self.facts.json.text(self.own())).unwrap_or_default()
     }
 
     /// What this controller applied; `None` where it never did.
     pub fn applied(&self) -> Option<OwnedFields> {
-        owned_fields(self.facts.applied.as_ref())
+        self.owned_fields(self.facts.applied.as_ref())
     }
 
     /// What the Go operator wrote and still owns.
     pub fn inherited(&self) -> Option<OwnedFields> {
-        owned_fields(self.facts.inherited.as_ref())
+        self.owned_fields(self.facts.inherited.as_ref())
     }
 
     /// Whether the object of this uid controls it.
     pub fn is_controlled_by(&self, uid: &str) -> bool {
         !uid.is_empty() && (self.facts.controller.as_ref()).is_some_and(|controller| controller.uid == uid)
     }
+
+    /// Holds what others are alike in together with them.
+    pub fn share(&mut self, texts: &mut Texts) {
+        let facts = &mut self.facts;
+        let fields = facts.applied.iter_mut().chain(&mut facts.inherited);
+        fields.for_each(|(_, fields)| texts.share(fields));
+        // The copy of a login goes when its object goes.
+        if facts.kind != Some(ChildKind::Secret) {
+            texts.share(&mut facts.json);
+        }
+    }
+
+    fn own(&self) -> [&str; PLACES] {
+        let facts = &self.facts;
+        own(
+            self.uid(),
+            self.resource_version(),
+            self.namespace(),
+            facts.controller.as_ref(),
+            facts.address.as_deref(),
+        )
+    }
+
+    fn owned_fields(&self, entry: Option<&(usize, Alike)>) -> Option<OwnedFields> {
+        let (index, fields) = entry?;
+        Some(OwnedFields {
+            index: *index,
+            fields: serde_json::from_str(&fields.text(self.own())).ok()?,
+        })
+    }
 }
 
-fn owned_fields(entry: Option<&(usize, Box<str>)>) -> Option<OwnedFields> {
-    let (index, fields) = entry?;
-    Some(OwnedFields {
-        index: *index,
-        fields: serde_json::from_str(fields).ok()?,
-    })
+/// What tells a child from those of other custom resources.
+fn own<'a>(
+    uid: &'a str,
+    version: &'a str,
+    namespace: &'a str,
+    controller: Option<&'a Controller>,
+    address: Option<&'a str>,
+) -> [&'a str; PLACES] {
+    let (owner, owner_uid) = controller.map_or(("", ""), |controller| (&controller.name, &controller.uid));
+    [uid, version, namespace, owner, owner_uid, address.unwrap_or_default()]
 }
 
 pub(super) fn controller(object: &Value) -> Option<Controller> {
@@ -200,14 +243,14 @@ pub(super) fn controller(object: &Value) -> Option<Controller> {
 }
 
 /// The entry of a manager about the object itself, not about a subresource of it.
-fn owned(object: &Value, manager: &str, operation: &str) -> Option<(usize, Box<str>)> {
+fn owned(object: &Value, manager: &str, operation: &str, own: [&str; PLACES]) -> Option<(usize, Alike)> {
     let mut entries = items(object, "/metadata/managedFields").enumerate();
     let (index, entry) = entries.find(|(_, entry)| {
         text(entry, "/manager") == manager
             && text(entry, "/operation") == operation
             && text(entry, "/subresource").is_empty()
     })?;
-    Some((index, entry.get("fieldsV1")?.to_string().into()))
+    Some((index, Alike::new(entry.get("fieldsV1")?.to_string(), own)))
 }
 
 fn workload(kind: ChildKind, object: &Value) -> Option<WorkloadStatus> {

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use lmcache_api::{GROUP, Kind, VERSION};
 use serde_json::Value;
 
-use super::json::{number, some_text, text};
+use super::json::{items, number, some_text, text};
 use super::{Cached, Facts, Key, NamespacedName};
 
 /// An LMCacheEngine, CacheBlendEngine or LMCacheCoordinator as it is stored.
@@ -53,6 +53,10 @@ pub struct CustomFacts {
     pub master_key: Option<NamespacedName>,
     /// Whether it asks for a ServiceMonitor.
     pub wants_monitor: bool,
+    /// Whether it has finalizers.
+    pub has_finalizers: bool,
+    /// Whether its status tells what was found in a pass, of whatever generation.
+    pub has_status: bool,
 }
 
 impl Facts for CustomFacts {
@@ -85,6 +89,8 @@ impl Facts for CustomFacts {
             ),
             master_key: secret("/spec/l2Backend/serde/aesgcm/masterKeySecretRef/name", None),
             wants_monitor: object.pointer("/spec/prometheus/serviceMonitor/enabled") == Some(&Value::Bool(true)),
+            has_finalizers: items(&object, "/metadata/finalizers").next().is_some(),
+            has_status: object.pointer("/status/observedGeneration").is_some(),
             json: object.to_string().into(),
         }
     }

@@ -5,13 +5,14 @@
 //! | What | Kept |
 //! |---|---|
 //! | custom resources | the object as JSON text, without `managedFields` ([`Custom`]) |
-//! | children with the operator's labels | what a comparison needs, as JSON text ([`Child`]) |
+//! | children with the operator's labels | what a comparison needs, as JSON text that those that are alike share ([`Child`], [`Texts`]) |
 //! | Pods of servers | node, readiness, why they fail ([`ServerPod`]) |
 //! | Pods that opted in | node, stamps, the connection they were given ([`ClientPod`]) |
 //! | Secrets that engines name | the two keys of a login, and when they last changed ([`SecretSource`]) |
 //!
 //! Nothing here decides anything.
 
+mod alike;
 mod cached;
 mod child;
 mod client_pod;
@@ -21,6 +22,7 @@ mod key;
 mod secret;
 mod server_pod;
 
+pub use alike::Texts;
 pub use cached::{Cached, Facts};
 pub use child::{
     Child, ChildFacts, ChildKind, Controller, FIELD_MANAGER, GO_OPERATOR_MANAGER, OwnedFields, WorkloadStatus,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::judge::Subject;
 use super::legacy_template::{self, Kept};
 use super::login::{LOGIN_HASH_ANNOTATION, Login, login};
+use super::settled::has_settled_spec;
 use super::{ChildName, Inputs, Monitors, Problem, Reason, Settings};
 use crate::build::{Site, coordinator_url, objects};
 use crate::live::{Child, ChildKind, Custom};
@@ -212,10 +213,15 @@ fn workload(
     }
     let live = name_of(&body).and_then(|name| inputs.children.get(&name));
     let live = live.filter(|live| live.is_controlled_by(inputs.custom.uid()));
-    let Some(live) = live.map(|live| live.value()) else {
+    let Some(child) = live else {
         return Workload::Ours(Some(body));
     };
+    let live = child.value();
     keep_selector(&mut body, &live);
+    // Nothing of the Go operator's is left, as nearly always: to look for its templates is most of the work of a pass.
+    if (child.applied()).is_some_and(|applied| has_settled_spec(&applied.fields, &body, &live)) {
+        return Workload::Ours(Some(body));
+    }
     let has_new_login = matches!(
         login,
         Login::Copy {

@@ -60,8 +60,9 @@ fn winner(inputs: &Inputs) -> Option<&Rival> {
 
 /// The JSON patch that takes the legacy finalizer away, where there is one. It fails if the list has changed meanwhile.
 pub fn without_legacy_finalizer(inputs: &Inputs) -> Option<Value> {
+    let facts = &inputs.custom.facts;
     // Only this kind ever had it, and the controller may patch no other.
-    if inputs.custom.facts.kind != Some(Kind::LMCacheEngine) {
+    if facts.kind != Some(Kind::LMCacheEngine) || !facts.has_finalizers {
         return None;
     }
     let stored = inputs.custom.value();

@@ -27,6 +27,14 @@ pub(super) fn is_settled(owned: &Value, wanted: &Value, live: &Value) -> bool {
     all_settled("", &rest, &members, live) && all_settled("", &owned_metadata, &metadata, live_metadata)
 }
 
+/// The same of the specification alone.
+pub(super) fn has_settled_spec(owned: &Value, wanted: &Value, live: &Value) -> bool {
+    match (owned.get("f:spec"), wanted.get("spec"), live.get("spec")) {
+        (Some(owned), Some(wanted), Some(live)) => node("spec", owned, wanted, live),
+        _ => false,
+    }
+}
+
 fn without(object: &Value, is_left_out: impl Fn(&str) -> bool) -> Map<String, Value> {
     let members = object.as_object().into_iter().flatten();
     let kept = members.filter(|(name, _)| !is_left_out(name));

@@ -66,8 +66,11 @@ pub fn step(wanted: &Wanted, live: Option<&Child>, owner: &Owner<'_>) -> Step {
 /// filled them in: so nobody can take them away. They are taken over as they are first; the next apply then takes them away.
 fn before(wanted: &Value, live: &Child) -> Option<Box<Value>> {
     let is_recreated = wanted.pointer("/spec/strategy/type").and_then(Value::as_str) == Some("Recreate");
+    if !is_recreated {
+        return None;
+    }
     let live = live.value();
-    let strategy = live.pointer("/spec/strategy").filter(|_| is_recreated)?;
+    let strategy = live.pointer("/spec/strategy")?;
     strategy.get("rollingUpdate")?;
     let mut before = wanted.clone();
     before.pointer_mut("/spec/strategy")?.clone_from(strategy);

@@ -10,7 +10,7 @@ use crate::live::Key;
 
 /// How long the first status waits for that of the workload, at most. What looks after workloads mostly answers within
 /// a tenth of it; where it does not run, people are still told what has been made.
-const LONGEST: Duration = Duration::from_secs(3);
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// Until when the first status of each custom resource is put off, see [`crate::status::may_wait`].
 #[derive(Debug, Default)]

@@ -1,7 +1,5 @@
 //! The first status of a custom resource.
 
-use serde_json::Value;
-
 use crate::plan::{Inputs, Report, Verdict};
 
 /// Whether the status may wait until somebody has looked at the workload: a new custom resource then gets one status and
@@ -11,9 +9,5 @@ use crate::plan::{Inputs, Report, Verdict};
 pub fn may_wait(inputs: &Inputs, report: &Report) -> bool {
     let is_unseen = (report.workload.as_ref())
         .is_some_and(|workload| workload.status.observed_generation < workload.status.generation);
-    is_unseen && report.verdict == Verdict::Valid && report.problems.is_empty() && !has_status(&inputs.custom.value())
-}
-
-fn has_status(stored: &Value) -> bool {
-    stored.pointer("/status/observedGeneration").is_some()
+    is_unseen && report.verdict == Verdict::Valid && report.problems.is_empty() && !inputs.custom.facts.has_status
 }

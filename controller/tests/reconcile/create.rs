@@ -89,6 +89,45 @@ async fn a_first_status_that_nobody_looks_after_comes_in_the_end() {
     assert_eq!(world.status(&kv())["phase"], "Pending");
 }
 
+/// What was put off by a process that ended is not forgotten.
+#[tokio::test(start_paused = true)]
+async fn the_controllers_next_start_puts_a_first_status_off_for_as_long_and_not_for_ever() {
+    let mut world = World::new();
+    world.create(&engine(json!({})));
+    world.deliver();
+    world.pass(&kv()).await;
+    world.restart();
+    let (pass, calls) = world.pass(&kv()).await;
+    assert_eq!((calls.len(), pass.next), (0, Some(FIRST_STATUS)));
+    sleep(FIRST_STATUS).await;
+    assert_eq!(world.settle().await, ["MERGE lmcacheengines/kv/status"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_is_made_anew_has_its_own_time() {
+    let mut world = World::new();
+    world.create(&engine(json!({})));
+    world.deliver();
+    world.pass(&kv()).await;
+    sleep(FIRST_STATUS).await;
+    // With it, as its owner references have it, go its children.
+    world.delete(&custom_id(&kv()));
+    for (plural, name) in [
+        ("configmaps", "kv-connection"),
+        ("services", "kv"),
+        ("services", "kv-metrics"),
+        ("daemonsets", "kv"),
+    ] {
+        world.delete(&id(plural, name));
+    }
+    world.deliver();
+    world.pass(&kv()).await;
+    world.create(&engine(json!({})));
+    world.deliver();
+    let (pass, calls) = world.pass(&kv()).await;
+    assert_eq!((calls.len(), pass.next), (4, Some(FIRST_STATUS)));
+}
+
 /// Only the first: who waits for a generation learns at once that it was seen.
 #[tokio::test(start_paused = true)]
 async fn later_statuses_are_written_at_once() {

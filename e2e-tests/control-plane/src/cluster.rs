@@ -40,7 +40,7 @@ impl Cluster {
         Ok(())
     }
 
-    fn api(&self, kind: &str, namespace: &str) -> Result<Api<DynamicObject>> {
+    pub(crate) fn api(&self, kind: &str, namespace: &str) -> Result<Api<DynamicObject>> {
         let (resource, namespaced) = resource(kind)?;
         Ok(match (namespaced, namespace) {
             (true, "") => bail!("a {kind} is in a namespace; none was given"),

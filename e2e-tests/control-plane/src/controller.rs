@@ -38,7 +38,18 @@ impl Controller {
             .args(["--metrics-bind-address", &format!("127.0.0.1:{metrics}")])
             .args(["--health-probe-bind-address", &format!("127.0.0.1:{probes}")])
             .args(args);
-        let process = Process::start(plane.folder(), name, &command)?;
+        Controller::run(plane, name, &command, probes, metrics).await
+    }
+
+    /// Starts a program that answers `/readyz` on the port `probes`, as controllers do, and waits until it is ready.
+    pub(crate) async fn run(
+        plane: &ControlPlane,
+        name: &str,
+        command: &Command,
+        probes: u16,
+        metrics: u16,
+    ) -> Result<Controller> {
+        let process = Process::start(plane.folder(), name, command)?;
         let mut controller = Controller {
             process,
             probes,

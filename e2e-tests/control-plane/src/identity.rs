@@ -18,8 +18,6 @@ pub enum Identity {
     PolicyServer,
     /// A person without any right, until a test grants one.
     Viewer,
-    /// Another operator, with every right: what a scale run compares with.
-    Rival,
     /// kube-controller-manager.
     ControllerManager,
     /// kube-scheduler.
@@ -30,12 +28,11 @@ pub enum Identity {
 
 impl Identity {
     /// All of them.
-    pub const ALL: [Identity; 8] = [
+    pub const ALL: [Identity; 7] = [
         Identity::Admin,
         Identity::Controller,
         Identity::PolicyServer,
         Identity::Viewer,
-        Identity::Rival,
         Identity::ControllerManager,
         Identity::Scheduler,
         Identity::Kwok,
@@ -48,7 +45,6 @@ impl Identity {
             Identity::Controller => "system:serviceaccount:lmcache-system:lmcache-controller",
             Identity::PolicyServer => "system:serviceaccount:kubewarden:policy-server",
             Identity::Viewer => "viewer",
-            Identity::Rival => "rival",
             Identity::ControllerManager => "system:kube-controller-manager",
             Identity::Scheduler => "system:kube-scheduler",
             Identity::Kwok => "kwok",
@@ -62,9 +58,7 @@ impl Identity {
             Identity::PolicyServer => "system:serviceaccounts,system:serviceaccounts:kubewarden",
             Identity::Viewer => "people",
             // The programs of the control plane: their rights are not what is tested.
-            Identity::Admin | Identity::Rival | Identity::ControllerManager | Identity::Scheduler | Identity::Kwok => {
-                "system:masters"
-            }
+            Identity::Admin | Identity::ControllerManager | Identity::Scheduler | Identity::Kwok => "system:masters",
         }
     }
 
@@ -72,9 +66,7 @@ impl Identity {
     /// administrators themselves.
     pub(crate) fn impersonated(self) -> Option<Vec<String>> {
         match self {
-            Identity::Admin | Identity::Rival | Identity::ControllerManager | Identity::Scheduler | Identity::Kwok => {
-                None
-            }
+            Identity::Admin | Identity::ControllerManager | Identity::Scheduler | Identity::Kwok => None,
             Identity::Controller | Identity::PolicyServer | Identity::Viewer => {
                 let groups = self.groups().split(',').chain(["system:authenticated"]);
                 Some(groups.map(str::to_owned).collect())
@@ -97,7 +89,6 @@ impl Identity {
             Identity::Controller => "controller",
             Identity::PolicyServer => "policy-server",
             Identity::Viewer => "viewer",
-            Identity::Rival => "rival",
             Identity::ControllerManager => "controller-manager",
             Identity::Scheduler => "scheduler",
             Identity::Kwok => "kwok",

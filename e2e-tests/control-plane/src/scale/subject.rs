@@ -1,106 +1,110 @@
-//! What is measured: our controller, or another operator for the same kinds.
+//! The controllers that are measured.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
 
-use crate::process::Process;
-use crate::{Cluster, ControlPlane, Controller, Identity, ports, wait_until};
+use super::Options;
+use crate::{Cluster, ControlPlane, Controller, Identity, ports};
 
-/// How long it may take to be ready.
-const START: Duration = Duration::from_secs(60);
-
-/// A program that reconciles engines.
+/// A controller of our kinds.
 #[derive(Clone, Debug)]
-pub enum Subject {
-    /// The controller of this repository, with the rights of `deploy/rbac`.
+pub(super) enum Subject {
+    /// lmcache-controller, as `LMCACHE_CONTROLLER` names it, with the rights that it has in a cluster.
     Ours,
-    /// The Go operator, or one that takes the same flags, as an administrator and without its webhooks.
+    /// A Go operator.
     Rival {
-        /// Its program.
         program: PathBuf,
-        /// The folder with its CRDs.
-        crds: PathBuf,
+        /// Files with its CRDs.
+        kinds: Vec<PathBuf>,
     },
 }
 
-/// A subject that runs; killed when dropped.
-pub(super) enum Running {
-    Ours(Controller),
-    Rival(Process),
-}
-
 impl Subject {
-    /// The user that the audit log knows.
-    pub fn user(&self) -> &'static str {
+    /// Those that are asked for.
+    pub(super) fn all(options: &Options) -> Result<Vec<Subject>> {
+        let mut subjects = Vec::new();
+        if !options.rival_only {
+            for variable in ["LMCACHE_CONTROLLER", "POLICY_HOST"] {
+                // What a debug build costs says nothing.
+                ensure!(
+                    std::env::var_os(variable).is_some_and(|value| !value.is_empty()),
+                    "{variable} names no program; `make bench-scale` builds the release builds and names them"
+                );
+            }
+            subjects.push(Subject::Ours);
+        }
+        if let Some(program) = &options.rival {
+            let program = program.canonicalize();
+            let program = program.context("--rival does not name a program")?;
+            let mut kinds = Vec::new();
+            if let Some(folder) = &options.rival_crds {
+                let entries = fs::read_dir(folder.canonicalize().context("--rival-crds does not name a folder")?)?;
+                for entry in entries {
+                    kinds.push(entry?.path());
+                }
+                kinds.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+                ensure!(
+                    !kinds.is_empty(),
+                    "--rival-crds: no .yaml file is in {}",
+                    folder.display()
+                );
+            }
+            subjects.push(Subject::Rival { program, kinds });
+        }
+        Ok(subjects)
+    }
+
+    /// What it is called in the figures.
+    pub(super) fn name(&self) -> String {
         match self {
-            Subject::Ours => Identity::Controller.user(),
-            Subject::Rival { .. } => Identity::Rival.user(),
+            Subject::Ours => "lmcache-controller".to_owned(),
+            Subject::Rival { program, .. } => {
+                let name = program.file_name().unwrap_or(program.as_os_str());
+                name.to_string_lossy().into_owned()
+            }
         }
     }
 
-    /// Installs the kinds, roles and what else engines need.
-    pub(super) async fn install(&self, admin: &Cluster) -> Result<()> {
-        admin.install().await?;
-        admin.runtime_class().await?;
-        let Subject::Rival { crds, .. } = self else {
+    pub(super) fn is_ours(&self) -> bool {
+        matches!(self, Subject::Ours)
+    }
+
+    /// Puts its kinds in the place of ours, and grants what it may need beyond our roles.
+    pub(super) async fn prepare(&self, admin: &Cluster) -> Result<()> {
+        let Subject::Rival { kinds, .. } = self else {
             return Ok(());
         };
-        for entry in fs::read_dir(crds).with_context(|| format!("cannot read {}", crds.display()))? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "yaml") {
-                // In the place of ours, which have the same names.
-                admin.apply_file(&path.display().to_string(), "").await?;
-            }
+        for file in kinds {
+            let file = file.to_str().context("--rival-crds: the path is no UTF-8")?;
+            admin.apply_file(file, "").await?;
         }
+        // The same user as ours, so that requests are counted and authorized alike.
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": "rival"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": Identity::Controller.user()}],
+        });
+        admin.apply(&binding).await?;
         Ok(())
     }
 
-    /// Starts it under a name that is not used yet and waits until it is ready.
-    pub(super) async fn start(&self, plane: &ControlPlane, name: &str) -> Result<Running> {
-        match self {
-            Subject::Ours => Ok(Running::Ours(Controller::start(plane, name, &[]).await?)),
-            Subject::Rival { program, .. } => {
-                let port = ports::free()?;
-                let mut command = Command::new(program);
-                command
-                    .env("KUBECONFIG", plane.kubeconfig(Identity::Rival))
-                    .env("ENABLE_WEBHOOKS", "false")
-                    .args(["--health-probe-bind-address", &format!("127.0.0.1:{port}")]);
-                let mut process = Process::start(plane.folder(), name, &command)?;
-                wait_until("the rival is ready", START, async || {
-                    process.check()?;
-                    ports::open(port)
-                })
-                .await?;
-                Ok(Running::Rival(process))
-            }
-        }
-    }
-}
-
-impl Running {
-    pub(super) fn id(&self) -> u32 {
-        match self {
-            Running::Ours(controller) => controller.id(),
-            Running::Rival(process) => process.id(),
-        }
-    }
-
-    pub(super) fn check(&mut self) -> Result<()> {
-        match self {
-            Running::Ours(controller) => controller.check(),
-            Running::Rival(process) => process.check(),
-        }
-    }
-
-    pub(super) fn stop(self) -> Result<()> {
-        match self {
-            Running::Ours(controller) => controller.stop(),
-            Running::Rival(process) => process.stop(),
-        }
+    /// Starts it and waits until it says that it is ready.
+    pub(super) async fn start(&self, plane: &ControlPlane, name: &str) -> Result<Controller> {
+        let program = match self {
+            Subject::Ours => return Controller::start(plane, name, &[]).await,
+            Subject::Rival { program, .. } => program,
+        };
+        let probes = ports::free()?;
+        let mut command = Command::new(program);
+        command
+            .env("KUBECONFIG", plane.kubeconfig(Identity::Controller))
+            .env("ENABLE_WEBHOOKS", "false")
+            .arg(format!("--health-probe-bind-address=127.0.0.1:{probes}"));
+        Controller::run(plane, name, &command, probes, 0).await
     }
 }
