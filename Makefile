@@ -148,7 +148,7 @@ bench: build ## Time the compiled policies, a fresh instance for every call, and
 	cargo bench --locked -p lmcache-controller --bench '*'
 
 .PHONY: bench-scale
-bench-scale: build ## Measure 1, 100 and 1,000 engines on a real control plane, and Pods through the policies (Go 1.26 or newer; 25 minutes; SCALE_ARGS)
+bench-scale: build ## Measure 1, 100 and 1,000 engines on a real control plane, and Pods through the policies (Go 1.26 or newer; an hour; SCALE_ARGS)
 	cargo build --locked --release -p lmcache-controller -p policy-host -p control-plane
 	LMCACHE_CONTROLLER=$(abspath $(TARGET))/release/lmcache-controller POLICY_HOST=$(abspath $(TARGET))/release/policy-host \
 		$(TARGET)/release/scale $(SCALE_ARGS)
