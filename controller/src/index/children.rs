@@ -147,6 +147,7 @@ impl Children {
 
     fn note(&mut self, kind: ChildKind, Change { old, new }: &Change<ChildFacts>) {
         if let Some(old) = old {
+            old.release(&mut self.texts);
             self.uncontrol(old);
             if new.as_ref().is_none_or(|new| new.uid() != old.uid()) {
                 self.settled.remove(old.uid());

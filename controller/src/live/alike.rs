@@ -18,7 +18,8 @@ impl Alike {
     /// Takes the `own` texts out, wherever they stand; empty ones are none.
     pub fn new(json: String, own: [&str; PLACES]) -> Self {
         let mut places: Vec<(usize, &str)> = own.into_iter().enumerate().collect();
-        places.retain(|(_, own)| !own.is_empty());
+        // One that holds a mark, as a name in an owner reference may, would take out the mark of another.
+        places.retain(|(_, own)| !own.is_empty() && !own.contains(|letter| place(letter).is_some()));
         // A name can begin with that of its namespace.
         places.sort_by_key(|(_, own)| std::cmp::Reverse(own.len()));
         let text = places.into_iter().fold(json, |text, (place, own)| match mark(place) {
@@ -70,8 +71,8 @@ const FEW: usize = 64;
 #[derive(Default)]
 pub struct Texts {
     held: HashSet<Arc<str>>,
-    /// How many there were after the last look for those that nobody holds any more.
-    before: usize,
+    /// How many were shared since the last look for those that nobody holds any more.
+    shared: usize,
 }
 
 impl Texts {
@@ -79,14 +80,25 @@ impl Texts {
     pub(super) fn share(&mut self, text: &mut Alike) {
         if let Some(held) = self.held.get(&text.0) {
             text.0 = Arc::clone(held);
-            return;
+        } else {
+            self.held.insert(Arc::clone(&text.0));
         }
-        if self.held.len() >= self.before.saturating_mul(2).max(FEW) {
+        // What was shared and then not kept, since something newer was there.
+        self.shared += 1;
+        if self.shared > self.held.len() / 2 + FEW {
             self.held.retain(|held| Arc::strong_count(held) > 1);
             self.held.shrink_to(FEW);
-            self.before = self.held.len();
+            self.shared = 0;
         }
-        self.held.insert(Arc::clone(&text.0));
+    }
+
+    /// The text goes when its object goes, at once: it may hold what somebody wrote into a specification and should not have.
+    /// Stays if others hold it as well.
+    pub(super) fn release(&mut self, text: &Alike) {
+        // Here and in the object.
+        if self.held.get(&text.0).is_some_and(|held| Arc::strong_count(held) <= 2) {
+            self.held.remove(&text.0);
+        }
     }
 }
 
@@ -108,6 +120,9 @@ mod tests {
     }
 
     fn json(name: &str, namespace: &str, uid: &str) -> String {
+        // Control characters stand in JSON as escapes.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string().trim_matches('"').to_owned();
+        let (name, namespace) = (quoted(name), quoted(namespace));
         format!(
             r#"{{"name":"{name}-x","namespace":"{namespace}","k:{{\"uid\":\"{uid}\"}}":"\u0001{name}.{namespace}"}}"#
         )
@@ -115,7 +130,19 @@ mod tests {
 
     #[test]
     fn texts_come_back_as_they_were() {
-        let names = ["kv", "team", "team-a", "a", "u", "1", "\u{e9}t\u{e9}", "", "name"];
+        let names = [
+            "kv",
+            "team",
+            "team-a",
+            "a",
+            "u",
+            "1",
+            "\u{e9}t\u{e9}",
+            "",
+            "name",
+            "\u{1}",
+            "a\u{2}",
+        ];
         for name in names {
             for namespace in names {
                 let json = json(name, namespace, "5a1f");
@@ -136,6 +163,22 @@ mod tests {
         let mut different = Alike::new("{}".to_owned(), own("kv", "team", "5a1f"));
         texts.share(&mut different);
         assert!(!Arc::ptr_eq(&one.0, &different.0));
+    }
+
+    #[test]
+    fn the_text_of_an_object_goes_with_it_unless_others_hold_it() {
+        let mut texts = Texts::default();
+        let alike = |text: &str| Alike::new(text.to_owned(), [""; PLACES]);
+        let (mut one, mut same, mut other) = (alike("password"), alike("password"), alike("other"));
+        [&mut one, &mut same, &mut other].map(|text| texts.share(text));
+        texts.release(&one);
+        assert_eq!(texts.held.len(), 2, "the second has it");
+        drop(one);
+        texts.release(&same);
+        assert!(!texts.held.contains("password"));
+        drop(same);
+        texts.release(&other);
+        assert!(texts.held.is_empty());
     }
 
     #[test]

@@ -200,6 +200,14 @@ impl Child {
         }
     }
 
+    /// Gives back what it held together with others, when it is replaced or gone: see [`Child::share`].
+    pub fn release(&self, texts: &mut Texts) {
+        let facts = &self.facts;
+        let fields = facts.applied.iter().chain(&facts.inherited);
+        fields.for_each(|(_, fields)| texts.release(fields));
+        texts.release(&facts.json);
+    }
+
     fn own(&self) -> [&str; PLACES] {
         let facts = &self.facts;
         own(

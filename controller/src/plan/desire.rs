@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::judge::Subject;
 use super::legacy_template::{self, Kept};
 use super::login::{LOGIN_HASH_ANNOTATION, Login, login};
+use super::managed;
 use super::settled::has_settled_spec;
 use super::{ChildName, Inputs, Monitors, Problem, Reason, Settings};
 use crate::build::{Site, coordinator_url, objects};
@@ -219,7 +220,9 @@ fn workload(
     let live = child.value();
     keep_selector(&mut body, &live);
     // Nothing of the Go operator's is left, as nearly always: to look for its templates is most of the work of a pass.
-    if (child.applied()).is_some_and(|applied| has_settled_spec(&applied.fields, &body, &live)) {
+    let is_ours = managed::takeover(child).is_none()
+        && (child.applied()).is_some_and(|applied| has_settled_spec(&applied.fields, &body, &live));
+    if is_ours {
         return Workload::Ours(Some(body));
     }
     let has_new_login = matches!(

@@ -133,7 +133,10 @@ impl Reconciler {
             is_held,
             workload: self.workload(key, inputs.custom.uid()),
         };
-        sum.waits = self.put_off(key, inputs, &report);
+        // A pass with a fault comes back when that says, which may be late.
+        sum.waits = (sum.faults.is_empty())
+            .then(|| self.put_off(key, inputs, &report))
+            .flatten();
         if sum.waits.is_none() {
             let status = custom::update_status(&self.api, &self.shared, key, inputs, &report, &self.settings);
             sum.step("status", status.await);
@@ -147,7 +150,7 @@ impl Reconciler {
     /// How long the status is put off, if it is.
     fn put_off(&self, key: &Key, inputs: &Inputs, report: &Report) -> Option<Duration> {
         if status::may_wait(inputs, report) {
-            return self.first_status.put_off(key);
+            return self.first_status.put_off(key, inputs.custom.uid());
         }
         self.first_status.forget(key);
         None

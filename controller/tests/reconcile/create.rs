@@ -124,12 +124,24 @@ async fn an_engine_that_is_made_anew_has_its_own_time() {
     ] {
         world.delete(&id(plural, name));
     }
-    world.deliver();
-    world.pass(&kv()).await;
+    // Before any pass sees that it is gone.
     world.create(&engine(json!({})));
     world.deliver();
     let (pass, calls) = world.pass(&kv()).await;
     assert_eq!((calls.len(), pass.next), (4, Some(FIRST_STATUS)));
+}
+
+/// A step before the children that failed may be tried again late, and is told until then.
+#[tokio::test(start_paused = true)]
+async fn a_first_status_does_not_wait_for_a_step_that_failed() {
+    let mut world = World::new();
+    let mut left = engine(json!({}));
+    left["metadata"]["finalizers"] = json!(["lmcache.ai/cleanup"]);
+    world.create(&left);
+    world.server.plan("JSON lmcacheengines", 1, Answer::Refuse(500, "no"));
+    world.deliver();
+    let (_, calls) = world.pass(&kv()).await;
+    assert_eq!(calls.last().unwrap().to_string(), "MERGE lmcacheengines/kv/status");
 }
 
 /// Only the first: who waits for a generation learns at once that it was seen.

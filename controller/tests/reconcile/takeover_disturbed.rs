@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::objects::{child, custom_id, id_of};
+use crate::objects::{child, coordinator, custom_id, id, id_of, key_of};
 use crate::recorded::recorded;
 use crate::takeover::{pass, workload, world_of};
+use crate::world::World;
 
 /// Somebody else writes between the look and the takeover: nothing of theirs is lost, and the next pass takes over.
 #[tokio::test(start_paused = true)]
@@ -74,6 +75,36 @@ async fn what_the_go_operator_writes_again_is_taken_over_again() {
     assert_eq!(calls[..2], ["JSON daemonsets/minimal", "APPLY! daemonsets/minimal"]);
     assert_eq!(world.get(&set)["spec"]["template"], ours);
     assert_eq!(child(&world.get(&set)).inherited(), None);
+    assert_eq!(pass(&mut world, &key).await, [""; 0]);
+}
+
+/// A coordinator that this controller made, and that the Go operator had in between: what it added to the template stays as
+/// on any other takeover, and no Pod restarts.
+#[tokio::test(start_paused = true)]
+async fn what_the_go_operator_added_to_a_template_of_ours_restarts_nothing() {
+    let mut world = World::new();
+    let custom = coordinator("fleet", json!({"prometheus": {"enabled": true}}));
+    world.create(&custom);
+    world.settle().await;
+    let key = key_of(&custom);
+    let deployment = id("deployments", "fleet");
+    let scraped = json!({"containerPort": 9090, "name": "metrics", "protocol": "TCP"});
+    world
+        .server
+        .state()
+        .store
+        .edit(&deployment, "manager", "", |deployment| {
+            let ports = &mut deployment["spec"]["template"]["spec"]["containers"][0]["ports"];
+            ports.as_array_mut().unwrap().push(scraped);
+        })
+        .unwrap();
+    let theirs = world.get(&deployment);
+    world.settle().await;
+    let after = world.get(&deployment);
+    assert_eq!(after["spec"]["template"], theirs["spec"]["template"]);
+    assert_eq!(after["metadata"]["generation"], theirs["metadata"]["generation"]);
+    assert_eq!(child(&after).inherited(), None);
+    assert_eq!(world.reconciled(&key).1, "LegacyTemplateKept");
     assert_eq!(pass(&mut world, &key).await, [""; 0]);
 }
 
