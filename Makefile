@@ -1,6 +1,6 @@
 # `make` or `make help` lists the targets. Rust alone is needed, but for `test-wasm` (Node), `e2e-kwctl` (kwctl, bats, jq), and
 # the tables and servers of the LMCache releases: `releases`, `tables`, `test-tables`, `test-flags`, `test-server` (Python),
-# and the control plane: `e2e` (Go).
+# and the control plane: `e2e`, `bench-scale` (Go).
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -132,11 +132,11 @@ sessions: build ## Record the host look-ups of the fixtures that the bats tests 
 	@tools/record-sessions
 
 .PHONY: e2e
-e2e: build controller ## Run the end-to-end tests on a real control plane (Go 1.26 or newer, once, or KUBEBUILDER_ASSETS; E2E_CLUSTER=1: your cluster)
+e2e: build controller ## Run the end-to-end tests on a real control plane (Go 1.26 or newer, once, or KUBEBUILDER_ASSETS; E2E_CLUSTER=CONTEXT: your cluster)
 	cargo run --locked --quiet -p control-plane -- build
-	LMCACHE_CONTROLLER=$(abspath $(CONTROLLER)) POLICY_HOST=$(abspath $(HOST)) \
-		cargo test --locked --no-fail-fast -p control-plane --test '*' -- --include-ignored
-	@test -z "$(E2E_CLUSTER)" || cargo run --locked --quiet -p control-plane -- clean
+	@test -z "$(E2E_CLUSTER)" || trap 'cargo run --locked --quiet -p control-plane -- clean' EXIT; \
+	export LMCACHE_CONTROLLER=$(abspath $(CONTROLLER)) POLICY_HOST=$(abspath $(HOST)); \
+	cargo test --locked --no-fail-fast -p control-plane --test '*' -- --include-ignored
 
 .PHONY: e2e-kwctl
 e2e-kwctl: build ## Run e2e-tests/*.bats with kwctl (needs kwctl, bats and jq)

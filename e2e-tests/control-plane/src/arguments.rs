@@ -1,6 +1,7 @@
 //! What the programs of a control plane are told.
 
 use crate::plane::{ControlPlane, Ports};
+use crate::setup::NODES;
 use crate::{Identity, Program};
 
 impl ControlPlane {
@@ -73,7 +74,7 @@ impl ControlPlane {
             Program::Kwok => vec![
                 format!("--kubeconfig={}", kubeconfig(Identity::Kwok)),
                 format!("--config={}", file("stages.yaml")),
-                "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake".to_owned(),
+                format!("--manage-nodes-with-annotation-selector={}={}", NODES.0, NODES.1),
                 "--node-lease-duration-seconds=40".to_owned(),
             ],
         }

@@ -1,16 +1,17 @@
 //! A cluster that runs already, in the place of a control plane of our own.
 //!
-//! Whoever sets `E2E_CLUSTER` says that the tests may make namespaces, nodes, kinds, roles and webhooks in the cluster of
-//! their kubeconfig. Its administrator acts for every [`Identity`]: by impersonation, so that the rights of each count.
+//! Whoever sets `E2E_CLUSTER` to the name of the current context says that the tests may make namespaces, nodes, kinds, roles
+//! and webhooks in its cluster. Its administrator acts for every [`Identity`]: by impersonation, so that the rights of each count.
 //! Nodes and Pods are played by a kwok of ours, which looks at the nodes that the tests make and at no other.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::config::{Kubeconfig, NamedAuthInfo};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::identity::Identity;
@@ -28,9 +29,17 @@ pub fn wanted() -> bool {
 /// The kubeconfig that `KUBECONFIG` names, else the one in the home folder.
 ///
 /// # Errors
-/// There is none, or it cannot be read.
+/// There is none, it cannot be read, or its current context is not the one that `E2E_CLUSTER` names: what a kubeconfig
+/// leads to changes with every `kubectl config use-context`.
 pub fn kubeconfig() -> Result<Kubeconfig> {
-    Kubeconfig::read().context("cannot read the kubeconfig (KUBECONFIG, else ~/.kube/config)")
+    let read = Kubeconfig::read().context("cannot read the kubeconfig (KUBECONFIG, else ~/.kube/config)")?;
+    let wanted = std::env::var("E2E_CLUSTER").unwrap_or_default();
+    let current = read.current_context.as_deref().unwrap_or_default();
+    ensure!(
+        !wanted.is_empty() && wanted == current,
+        "E2E_CLUSTER must be the name of the current context, which is '{current}'; found '{wanted}'"
+    );
+    Ok(read)
 }
 
 /// Where the API server of the cluster is, by the current context.
@@ -90,11 +99,18 @@ fn context_of(kubeconfig: &Kubeconfig) -> Result<kube::config::Context> {
     context.with_context(|| format!("the kubeconfig has no context '{name}'"))
 }
 
-/// The name or address by which the cluster reaches webhooks on this machine: `E2E_WEBHOOK_HOST`, else the loopback address,
-/// which does for an API server on this machine.
-pub fn webhook_host() -> String {
-    let host = std::env::var("E2E_WEBHOOK_HOST").unwrap_or_default();
-    if host.is_empty() { "127.0.0.1".to_owned() } else { host }
+/// The name or address by which a given cluster reaches webhooks on this machine, and where they listen: `E2E_WEBHOOK_HOST`
+/// and every address; without it the loopback address alone, which does for an API server on this machine.
+pub(crate) fn webhook_address() -> (String, Ipv4Addr) {
+    match std::env::var("E2E_WEBHOOK_HOST") {
+        Ok(host) if !host.is_empty() => (host, Ipv4Addr::UNSPECIFIED),
+        _ => loopback(),
+    }
+}
+
+/// The same for a control plane of our own.
+pub(crate) fn loopback() -> (String, Ipv4Addr) {
+    (Ipv4Addr::LOCALHOST.to_string(), Ipv4Addr::LOCALHOST)
 }
 
 /// Deletes what tests left in a cluster: webhooks first, so that they are in nobody's way, then namespaces and nodes. Kinds
@@ -113,6 +129,10 @@ pub async fn clean(cluster: &Cluster) -> Result<()> {
             }
         }
     }
+    for namespace in cluster.list("Namespace", "", OF_TESTS).await? {
+        // A test that failed may have left one.
+        without_finalizers(cluster, name(&namespace)).await?;
+    }
     for kind in ["Namespace", "Node"] {
         for object in cluster.list(kind, "", OF_TESTS).await? {
             if object.pointer("/metadata/deletionTimestamp").is_none() {
@@ -126,6 +146,19 @@ pub async fn clean(cluster: &Cluster) -> Result<()> {
         Ok(())
     })
     .await
+}
+
+async fn without_finalizers(cluster: &Cluster, namespace: &str) -> Result<()> {
+    // Engines are not served before the first tests.
+    let engines = cluster.list("LMCacheEngine", namespace, "").await.unwrap_or_default();
+    for object in cluster.list("Pod", namespace, "").await?.iter().chain(&engines) {
+        let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+        if object.pointer("/metadata/finalizers").is_some() {
+            let patch = json!({"metadata": {"finalizers": null}});
+            cluster.patch(kind, namespace, name(object), &patch).await?;
+        }
+    }
+    Ok(())
 }
 
 fn name(object: &Value) -> &str {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -109,8 +110,9 @@ impl ControlPlane {
         fs::write(&stages, KWOK_STAGES).with_context(|| format!("cannot write {}", stages.display()))?;
         let admin = plane.cluster(Identity::Admin).await?;
         admin.ready().await?;
-        given::clean(&admin).await?;
+        // Before the nodes of earlier tests go, it ends what is on them.
         plane.run(Program::Kwok)?;
+        given::clean(&admin).await?;
         Ok(plane)
     }
 
@@ -174,6 +176,15 @@ impl ControlPlane {
     /// See [`ControlPlane::client`].
     pub async fn cluster(&self, identity: Identity) -> Result<Cluster> {
         Ok(Cluster::new(self.client(identity).await?))
+    }
+
+    /// By which name or address the API server finds a webhook on this machine, and where that listens.
+    pub(crate) fn webhook_address(&self) -> (String, Ipv4Addr) {
+        if self.is_given {
+            given::webhook_address()
+        } else {
+            given::loopback()
+        }
     }
 
     /// The authority's certificate as PEM: what a `caBundle` holds, before base64.

@@ -1,7 +1,6 @@
 //! The policies as webhooks: `policy-host serve` in the role of policy-server.
 
 use std::fs;
-use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use crate::binaries;
 use crate::cluster::{read, repository};
 use crate::process::Process;
-use crate::{ControlPlane, Identity, given, ports, wait_until};
+use crate::{ControlPlane, Identity, ports, wait_until};
 
 /// How long it may take to be ready: it compiles the policies first.
 const START: Duration = Duration::from_secs(120);
@@ -124,12 +123,9 @@ impl PolicyServer {
         let folder = plane.folder().to_owned();
         let file = |suffix: &str| folder.join(format!("{name}{suffix}"));
         let manifests = file("-policies");
-        let (address, listen) = if plane.is_given() {
-            (given::webhook_host(), Ipv4Addr::UNSPECIFIED)
-        } else {
-            (Ipv4Addr::LOCALHOST.to_string(), Ipv4Addr::LOCALHOST)
-        };
-        fs::create_dir(&manifests).with_context(|| format!("cannot make {}", manifests.display()))?;
+        let (address, listen) = plane.webhook_address();
+        // It is there where an earlier start of the name failed.
+        fs::create_dir_all(&manifests).with_context(|| format!("cannot make {}", manifests.display()))?;
         for policy in policies {
             let path = manifests.join(format!("{}.json", policy.name()));
             fs::write(&path, policy.0.to_string()).with_context(|| format!("cannot write {}", path.display()))?;

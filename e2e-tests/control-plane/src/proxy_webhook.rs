@@ -1,7 +1,7 @@
 //! A mutating webhook of somebody else: it puts a proxy in front of a Pod's containers, as a service mesh does.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -21,8 +21,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::ControlPlane;
 use crate::setup::OF_TESTS;
-use crate::{ControlPlane, given};
 
 /// The name of the container that it adds.
 pub const PROXY: &str = "istio-proxy";
@@ -46,11 +46,7 @@ impl ProxyWebhook {
     /// # Errors
     /// It cannot listen.
     pub fn start(plane: &ControlPlane) -> Result<ProxyWebhook> {
-        let (host, listen) = if plane.is_given() {
-            (given::webhook_host(), Ipv4Addr::UNSPECIFIED)
-        } else {
-            (Ipv4Addr::LOCALHOST.to_string(), Ipv4Addr::LOCALHOST)
-        };
+        let (host, listen) = plane.webhook_address();
         let pair = plane.certificate(&[&host])?;
         let certificate = CertificateDer::from_pem_slice(pair.certificate.as_bytes()).context("no certificate")?;
         let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).context("no key")?;

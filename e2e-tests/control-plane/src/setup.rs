@@ -8,19 +8,28 @@ use serde_json::{Value, json};
 use crate::cluster::condition;
 use crate::{Cluster, wait_until};
 
-/// The annotation by which kwok knows its nodes.
-const FAKE: &str = "kwok.x-k8s.io/node";
+/// The annotation by which our kwok knows its nodes: another one in the cluster has `fake`.
+pub(crate) const NODES: (&str, &str) = ("kwok.x-k8s.io/node", "e2e.lmcache.ai");
 /// The label of what tests make in no namespace, so that it can be found and deleted.
 pub(crate) const OF_TESTS: &str = "e2e.lmcache.ai/of-tests";
 /// How long things take that take a second on an idle machine.
 const SOON: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// Makes a namespace.
+    /// Makes a namespace. One that tests made is used again.
     ///
     /// # Errors
-    /// The API server refuses.
+    /// There is one that tests did not make, or the API server refuses.
     pub async fn namespace(&self, name: &str) -> Result<()> {
+        if let Some(there) = self.find("Namespace", "", name).await? {
+            let label = there
+                .pointer("/metadata/labels")
+                .and_then(|labels| labels.get(OF_TESTS));
+            ensure!(
+                label.is_some(),
+                "namespace {name} is not of these tests, which delete theirs"
+            );
+        }
         let labels = json!({(OF_TESTS): "true"});
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
         self.apply(&object).await?;
@@ -36,7 +45,7 @@ impl Cluster {
         let mut node = json!({
             "apiVersion": "v1", "kind": "Node",
             "metadata": {
-                "name": name, "annotations": {(FAKE): "fake"},
+                "name": name, "annotations": {(NODES.0): NODES.1},
                 "labels": {
                     "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "nvidia.com/gpu.present": "true",
                     (OF_TESTS): "true",
@@ -61,11 +70,14 @@ impl Cluster {
         .await
     }
 
-    /// Makes the RuntimeClass `nvidia`, which engines ask for unless told otherwise.
+    /// Makes the RuntimeClass `nvidia`, which engines ask for unless told otherwise, where there is none.
     ///
     /// # Errors
     /// The API server refuses.
     pub async fn runtime_class(&self) -> Result<()> {
+        if self.find("RuntimeClass", "", "nvidia").await?.is_some() {
+            return Ok(());
+        }
         let class = json!({
             "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}, "handler": "nvidia",
         });
@@ -100,15 +112,19 @@ impl Cluster {
         Ok(())
     }
 
-    /// Installs a kind `ServiceMonitor` that takes everything, as far as the Prometheus operator is concerned.
+    /// Installs a kind `ServiceMonitor` that takes everything, where there is none.
     ///
     /// # Errors
     /// The API server refuses, or the kind is not served after a minute.
     pub async fn install_service_monitors(&self) -> Result<()> {
+        let name = "servicemonitors.monitoring.coreos.com";
+        if self.find("CustomResourceDefinition", "", name).await?.is_some() {
+            return Ok(());
+        }
         let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         let crd = json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": "servicemonitors.monitoring.coreos.com"},
+            "metadata": {"name": name},
             "spec": {
                 "group": "monitoring.coreos.com", "scope": "Namespaced",
                 "names": {"kind": "ServiceMonitor", "plural": "servicemonitors", "singular": "servicemonitor"},

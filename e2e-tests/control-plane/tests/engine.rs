@@ -77,18 +77,20 @@ async fn created_changed_extended_and_deleted() -> Result<()> {
 
     // A settled engine costs no write. Who wrote what is known of our own control plane alone.
     if !plane.is_given() {
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        let writes = |audit: control_plane::Audit| {
-            audit
-                .writes(Identity::Controller.user())
-                .into_iter()
-                .filter(|request| request.namespace == ns)
-                .count()
+        let writes = || {
+            let audit = plane.audit()?;
+            let writes = audit.writes(Identity::Controller.user());
+            anyhow::Ok(writes.into_iter().filter(|request| request.namespace == ns).count())
         };
-        let before = writes(plane.audit()?);
-        assert!(before >= 5, "{before}");
-        tokio::time::sleep(Duration::from_secs(5)).await;
-        assert_eq!(writes(plane.audit()?), before);
+        assert!(writes()? >= 5);
+        wait_until("nothing is written any more", LIMIT, async || {
+            let before = writes()?;
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            let after = writes()?;
+            ensure!(after == before, "{} writes in 5 seconds", after - before);
+            Ok(())
+        })
+        .await?;
     }
 
     // Another port: everything follows.

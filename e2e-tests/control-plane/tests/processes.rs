@@ -130,8 +130,18 @@ async fn a_running_cluster_is_used_with_the_rights_of_each_user_and_cleaned() ->
     Ok(())
 }
 
+/// A process that ends with the test, also with one that fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// `control-plane up`, the data folder that it names, and where it writes.
-fn up() -> (Child, PathBuf, BufReader<ChildStdout>) {
+fn up() -> (Running, PathBuf, BufReader<ChildStdout>) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_control-plane"))
         .args(["up", "--nodes=1"])
         .stdout(Stdio::piped())
@@ -146,7 +156,7 @@ fn up() -> (Child, PathBuf, BufReader<ChildStdout>) {
         .strip_prefix("export KUBECONFIG=")
         .unwrap_or_else(|| panic!("{line:?}"));
     let folder = Path::new(kubeconfig).parent().unwrap().to_owned();
-    (child, folder, output)
+    (Running(child), folder, output)
 }
 
 /// One after the other: there is one of them for a user.
@@ -156,9 +166,9 @@ async fn up_leaves_nothing_behind_however_it_ends() -> Result<()> {
     for signal in [Signal::KILL, Signal::INT] {
         let (mut child, folder, _output) = up();
         assert_eq!(processes(&folder).len(), 5, "{signal:?}");
-        let id = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        let id = Pid::from_raw(i32::try_from(child.0.id()).unwrap()).unwrap();
         kill_process(id, signal).unwrap();
-        child.wait()?;
+        child.0.wait()?;
         nothing_is_left(&folder).await?;
     }
     let (mut child, folder, _output) = up();
@@ -169,7 +179,7 @@ async fn up_leaves_nothing_behind_however_it_ends() -> Result<()> {
     );
     let down = Command::new(env!("CARGO_BIN_EXE_control-plane")).arg("down").output()?;
     assert!(down.status.success(), "{down:?}");
-    assert!(child.wait()?.success());
+    assert!(child.0.wait()?.success());
     nothing_is_left(&folder).await
 }
 

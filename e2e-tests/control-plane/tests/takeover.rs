@@ -152,6 +152,15 @@ fn managers(object: &Value) -> Vec<(&str, &str)> {
         .collect()
 }
 
+/// How many passes a controller has made, by its metrics.
+fn passes(metrics: &str) -> usize {
+    let lines = metrics
+        .lines()
+        .filter(|line| line.starts_with("lmcache_controller_reconciles_total{"));
+    let numbers = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok());
+    numbers.sum()
+}
+
 /// A release without metrics has nothing that a Service or a ServiceMonitor could lead to.
 fn is_dead(case: &str, child: &Value) -> bool {
     let (kind, _, name) = id(child);
@@ -233,8 +242,13 @@ async fn nothing_is_restarted_and_later_removals_take_effect() -> Result<()> {
     controller.stop()?;
     let writes = || anyhow::Ok(plane.audit()?.writes(Identity::Controller.user()).len());
     let before = writes()?;
-    let _controller = Controller::start(&plane, "controller-1", &[]).await?;
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let next = Controller::start(&plane, "controller-1", &[]).await?;
+    wait_until("the next process has looked at every object", LIMIT, async || {
+        let passes = passes(&next.metrics()?);
+        ensure!(passes >= seeded.customs.len(), "{passes} passes");
+        Ok(())
+    })
+    .await?;
     assert_eq!(
         writes()?,
         before,

@@ -240,17 +240,54 @@ fn applies_and_deletes_through_a_kubeconfig() {
     assert_eq!(
         paths,
         [
+            // Whose are those that are there?
+            format!("GET {mutating}"),
+            format!("GET {validating}"),
             format!("PATCH {mutating}"),
             format!("PATCH {validating}"),
+            format!("GET {mutating}"),
+            format!("GET {validating}"),
             format!("DELETE {mutating}"),
             format!("DELETE {validating}"),
         ]
     );
     assert!(
-        asked[0].path.contains("fieldManager=policy-host") && asked[0].path.contains("force=true"),
+        asked[2].path.contains("fieldManager=policy-host") && asked[2].path.contains("force=true"),
         "{asked:?}"
     );
-    assert_eq!([&asked[0].body, &asked[1].body], [&printed[0], &printed[1]]);
+    assert_eq!([&asked[2].body, &asked[3].body], [&printed[0], &printed[1]]);
+}
+
+#[test]
+fn kubewardens_own_configurations_are_left_alone() {
+    let theirs = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "kw.cap.b"},
+        "webhooks": [{"name": "kw.cap.b.kubewarden.admission", "clientConfig": {"service": {"name": "policy-server-default"}}}],
+    });
+    let path = "GET /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/kw.cap.b";
+    let api = ApiServer::start(vec![(path, 200, theirs)]);
+    let policies = ["a", "b"].map(|name| policy(name, json!({}), json!({})));
+    let dir = folder("webhooks-kubewarden", &policies);
+    let (manifests, kubeconfig) = (dir.join("manifests"), api.kubeconfig(&dir));
+    for change in ["--apply", "--delete"] {
+        let args = [
+            "webhooks",
+            "-p",
+            text(&manifests),
+            change,
+            "--kubeconfig",
+            text(&kubeconfig),
+            "--context",
+            "here",
+        ];
+        policy_host(args.into_iter().chain(URL)).fails_with("kw.cap.b leads to a Service: it is Kubewarden's own");
+    }
+    assert!(
+        api.asked().iter().all(|asked| asked.method == "GET"),
+        "{:?}",
+        api.asked()
+    );
 }
 
 #[test]
