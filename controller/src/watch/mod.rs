@@ -10,8 +10,8 @@
 //! | Secrets that are named | one watch each, while they are named |
 //!
 //! Each watch is a task: it reads an event, locks the index for as long as that takes to note, and puts the keys that the
-//! index wakes into their kind's queue. Nothing else is done here. Lists come in pages of 500 objects, and every object is
-//! cut down while its page is read.
+//! index wakes into their kind's queue. Nothing else is done here. Lists come in small pages, and every object
+//! is cut down while its page is read.
 
 mod follow;
 mod listed;
@@ -121,9 +121,18 @@ impl Tasks<'_> {
     }
 }
 
+/// How many objects a page of a list has. A page is read as a whole before its objects are cut down, and what that takes
+/// for all kinds at once stays with the process.
+const PAGE: u32 = 100;
+
+/// All objects.
+fn all() -> Config {
+    Config::default().page_size(PAGE)
+}
+
 /// Objects with the operator's label.
 fn managed() -> Config {
-    Config::default().labels(MANAGED)
+    all().labels(MANAGED)
 }
 
 /// Whatever the refusal, the watch is tried again.
@@ -142,14 +151,7 @@ async fn customs(client: Client, shared: Arc<Shared>, kind: Kind, mut store: Wri
             shared.notify(Demand::Monitors);
         }
     };
-    follow(
-        kind.as_str(),
-        Api::all_with(client, &kind),
-        Config::default(),
-        take,
-        go_on,
-    )
-    .await;
+    follow(kind.as_str(), Api::all_with(client, &kind), all(), take, go_on).await;
 }
 
 /// The same about names alone: the index has the rest.
@@ -190,7 +192,7 @@ fn unlist<const KIND: usize>(event: Event<Listed<KIND>>) -> Event<crate::live::C
 }
 
 async fn servers(client: Client, shared: Arc<Shared>) {
-    let config = Config::default().labels(&format!("{MANAGED},{SERVERS}"));
+    let config = all().labels(&format!("{MANAGED},{SERVERS}"));
     let take = |event| shared.update(|index| index.server_pod(event));
     follow("Pods of servers", Api::all_with(client, &()), config, take, go_on).await;
 }
@@ -200,7 +202,7 @@ async fn clients(client: Client, shared: Arc<Shared>, watch: ClientWatch) {
         ClientWatch::LMCache => LMCACHE.inject,
         ClientWatch::CacheBlend => CACHEBLEND.inject,
     };
-    let config = Config::default().labels(&format!("{label}=true"));
+    let config = all().labels(&format!("{label}=true"));
     let take = |event| shared.update(|index| index.client_pod(watch, event));
     follow(
         &format!("Pods with {label}"),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use kube::runtime::watcher::Config;
 use kube::{Api, Client};
 use tokio::task::JoinHandle;
 
@@ -45,7 +44,7 @@ pub(super) async fn watch(client: Client, shared: Arc<Shared>) {
 
 async fn one(client: Client, shared: Arc<Shared>, name: NamespacedName) {
     let api: Api<SecretSource> = Api::namespaced_with(client, &name.namespace, &());
-    let config = Config::default().fields(&format!("metadata.name={}", name.name));
+    let config = super::all().fields(&format!("metadata.name={}", name.name));
     let take = |event| shared.update(|index| index.secret(&name, event));
     let refused = |code| {
         if code == 403 {

@@ -110,7 +110,7 @@ async fn everything_is_listed_then_watched_and_the_roles_allow_it() {
         let of_path = |target: &&String| target.split('?').next() == Some(path) && target.contains(selector);
         let requests: Vec<_> = asked.iter().filter(of_path).collect();
         assert!(
-            requests.iter().any(|target| target.contains("limit=500")),
+            requests.iter().any(|target| target.contains("limit=100")),
             "list of {path} {selector}: {asked:#?}"
         );
         assert!(
