@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use control_plane::{Cluster, ControlPlane, Controller, Identity, Program, wait_until};
 use serde_json::json;
 
-use crate::shared::{CHILDREN, LIMIT, children, engine, node, runs};
-use crate::{changes, turn};
+use crate::shared::{CHILDREN, LIMIT, children, engine, installed, node, runs};
+use crate::{TURN, changes};
 
 /// How often the controllers listed each resource so far.
 fn lists(plane: &ControlPlane) -> Result<BTreeMap<String, usize>> {
@@ -72,7 +72,11 @@ async fn settled(admin: &Cluster, ns: &str) -> Result<()> {
 #[ignore = "starts a control plane: make e2e"]
 async fn watches_have_expired() -> Result<()> {
     let ns = "expired";
-    let (_turn, plane, admin) = turn(ns).await?;
+    // Its own, so that each list is of one page, which is one request.
+    let _turn = TURN.lock().await;
+    let plane = &installed().await?;
+    let admin = plane.cluster(Identity::Admin).await?;
+    admin.namespace(ns).await?;
     let debug = "--log-level=info,lmcache_controller::watch=debug";
     let mut controller = Controller::start(plane, "expired-0", &[debug]).await?;
     node(&admin, ns, 0).await?;
