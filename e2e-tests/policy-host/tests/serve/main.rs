@@ -8,7 +8,7 @@
     reason = "tests"
 )]
 
-#[path = "../common/mod.rs"]
+#[path = "../host/common/mod.rs"]
 mod common;
 
 mod api_server;

@@ -1,13 +1,5 @@
 //! Every case under `fixtures/`, through the compiled policy and through the same code compiled for this machine.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
 use policy_host::fixture::{Case, check, compare, load_all};
 use policy_host::{AdmissionResponse, ValidationResponse};
 use policy_kit::cluster::{Cluster, Lookup, Query, classify};

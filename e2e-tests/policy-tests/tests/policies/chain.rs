@@ -1,13 +1,5 @@
 //! The three policies that do one step each, one after another, make what `pod-injection` makes alone.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
 use policy_host::fixture::{Case, load_all};
 use policy_host::{AdmissionRequest, EvaluationContext, Policy};
 use policy_tests::{load, root};

@@ -7,12 +7,10 @@
     reason = "helpers of tests"
 )]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Done, METADATA, annotated, guest, policy_host, scratch, text, write};
+use crate::common::{Done, METADATA, annotated, guest, policy_host, scratch, text, write};
 use rstest::rstest;
 
 const GOOD: &str = r#"apiVersion: policies.kubewarden.io/v1

@@ -1,13 +1,5 @@
 //! Every sample does what its folder says: custom resources are accepted, workloads that opt in are wired.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
 use policy_host::document::read_all;
 use policy_host::host::ClusterDir;
 use policy_host::{AdmissionRequest, EvaluationContext};

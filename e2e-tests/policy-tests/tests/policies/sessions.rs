@@ -1,13 +1,5 @@
 //! The recorded look-ups that kwctl replays: still the questions that the policies ask, and still the same answers.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
 use policy_host::EvaluationContext;
 use policy_host::fixture::{compare, load_all};
 use policy_host::host::Replay;

@@ -7,9 +7,7 @@
     reason = "helpers of tests"
 )]
 
-mod common;
-
-use common::{METADATA, annotated, guest, policy_host, scratch, text, write};
+use crate::common::{METADATA, annotated, guest, policy_host, scratch, text, write};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -90,7 +88,7 @@ fn scaffolds_a_manifest() {
         .fails_with("carries no Kubewarden metadata");
 }
 
-fn artifacthub(metadata: &str, flags: &[&str], dir: &std::path::Path) -> common::Done {
+fn artifacthub(metadata: &str, flags: &[&str], dir: &std::path::Path) -> crate::common::Done {
     let metadata = write(dir, "metadata.yml", metadata);
     let mut args = vec!["scaffold", "artifacthub", "-m", text(&metadata)];
     args.extend(flags);

@@ -1,16 +1,6 @@
 //! Settings, wherever they are written: in the manifests, the forms for Rancher and the READMEs.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
-mod installed;
-
-use installed::{MODULES, manifests, texts};
+use crate::installed::{MODULES, manifests, texts};
 use policy_host::EvaluationContext;
 use policy_tests::{POLICIES, root};
 use serde_json::{Map, Value};

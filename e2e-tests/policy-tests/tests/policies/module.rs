@@ -1,13 +1,5 @@
 //! The modules as files: size and metadata.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
 use policy_host::metadata::remove_custom_section;
 use policy_tests::{POLICIES, load, module};
 

@@ -1,7 +1,5 @@
 //! A short run of the fuzzing harness over every policy, the same one each time. `make fuzz` runs for longer.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
-
 use policy_tests::fuzz::{Limit, Run, Subject, corpus, peers};
 use policy_tests::{POLICIES, load};
 

@@ -7,11 +7,9 @@
     reason = "helpers of tests"
 )]
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{annotated, get, pod_request, run, run_policy, scratch, text, warnings, write};
+use crate::common::{annotated, get, pod_request, run, run_policy, scratch, text, warnings, write};
 use policy_host::host::{CapabilityPatterns, ClusterDir, HostCapabilities, HostRequest, NoCluster, Replay};
 use policy_host::{AdmissionRequest, EvaluationContext};
 use rstest::rstest;
@@ -48,7 +46,7 @@ fn namespace(name: &str) -> Value {
 
 fn library_answers(context: &EvaluationContext, calls: &Value) -> Vec<String> {
     let request = AdmissionRequest::from_value(pod_request()).unwrap();
-    let evaluation = common::policy().validate(&request, &json!({"calls": calls}), context);
+    let evaluation = crate::common::policy().validate(&request, &json!({"calls": calls}), context);
     assert!(evaluation.response.allowed, "{}", evaluation.response.message());
     evaluation.response.warnings().to_vec()
 }
@@ -316,7 +314,7 @@ fn calls_and_logs_are_journalled() {
         "log": [{"level": "info", "message": "m"}],
     });
     let context = EvaluationContext::new(NoCluster).context_aware([("v1", "Namespace")]);
-    let evaluation = common::policy().validate(&request, &settings, &context);
+    let evaluation = crate::common::policy().validate(&request, &settings, &context);
     assert_eq!(evaluation.kubernetes_calls(), 2);
     assert!(
         matches!(&evaluation.calls[0].request, HostRequest::KubernetesGetResource { name, .. } if name == "team-a")
@@ -330,7 +328,7 @@ fn calls_and_logs_are_journalled() {
     );
     assert_eq!(evaluation.logs[0].message, "m");
     let denied = context.allow_capabilities(CapabilityPatterns::none());
-    let evaluation = common::policy().validate(&request, &settings, &denied);
+    let evaluation = crate::common::policy().validate(&request, &settings, &denied);
     assert_eq!((evaluation.kubernetes_calls(), evaluation.logs.len()), (0, 1));
 }
 
@@ -341,7 +339,7 @@ fn host_calls_can_be_slow() {
         .context_aware_any()
         .host_call_delay(Duration::from_millis(60));
     let start = Instant::now();
-    common::policy().validate(&request, &json!({"calls": [namespace("a"), namespace("b")]}), &context);
+    crate::common::policy().validate(&request, &json!({"calls": [namespace("a"), namespace("b")]}), &context);
     assert!(start.elapsed() >= Duration::from_millis(120), "{:?}", start.elapsed());
     let start = Instant::now();
     run(json!({"calls": [namespace("a")]}), &["--host-call-delay-ms", "300"]).response();

@@ -7,11 +7,9 @@
     reason = "helpers of tests"
 )]
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::{guest, policy_host, policy_host_with, scratch, text, write};
+use crate::common::{guest, policy_host, policy_host_with, scratch, text, write};
 
 const STEPS: &str = r#"title: A demonstration
 steps:

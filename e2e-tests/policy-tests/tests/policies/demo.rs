@@ -1,13 +1,5 @@
 //! `make demo` shows what it says it shows.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
 use policy_host::demo::{ColorChoice, Demo, Paint, Step, run};
 use policy_host::document::read_one;
 use policy_host::{AdmissionRequest, EvaluationContext};

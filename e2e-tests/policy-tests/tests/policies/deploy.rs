@@ -1,7 +1,5 @@
 //! Every manifest of a policy in the repository fits the module that it names.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
-
 use policy_host::check::{Modules, check_manifests};
 use policy_tests::{POLICIES, module, root};
 

@@ -7,11 +7,9 @@
     reason = "helpers of tests"
 )]
 
-mod common;
-
 use std::path::Path;
 
-use common::{get, pod_request, policy, scratch, write};
+use crate::common::{get, pod_request, policy, scratch, write};
 use policy_host::fixture;
 use policy_host::host::ClusterDir;
 use serde_json::{Value, json};

@@ -1,13 +1,5 @@
 //! The compiled policies under input that no API server sends: they neither trap nor, where they wire Pods, refuse.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
 use policy_host::host::{HostCapabilities, HostRequest};
 use policy_host::{AdmissionRequest, EvaluationContext, Policy};
 use policy_tests::load;

@@ -7,9 +7,7 @@
     reason = "helpers of tests"
 )]
 
-mod common;
-
-use common::{guest, pod_request, policy_host, policy_host_with, run, run_policy, scratch, text, write};
+use crate::common::{guest, pod_request, policy_host, policy_host_with, run, run_policy, scratch, text, write};
 use policy_host::{AdmissionRequest, EvaluationContext, Policy};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -269,7 +267,7 @@ fn a_mutation_without_object_or_permission_is_refused() {
     let context = EvaluationContext::default()
         .allowed_to_mutate(false)
         .policy_id("kw.cap.demo");
-    let refused = common::policy()
+    let refused = crate::common::policy()
         .validate(&request, &json!({"do": "mutate"}), &context)
         .response;
     assert!(!refused.allowed && refused.patch.is_none());
@@ -279,7 +277,7 @@ fn a_mutation_without_object_or_permission_is_refused() {
          configured to not allow mutations."
     );
     assert!(
-        common::policy()
+        crate::common::policy()
             .validate(&request, &json!({"do": "same"}), &context)
             .response
             .allowed
@@ -288,7 +286,7 @@ fn a_mutation_without_object_or_permission_is_refused() {
 
 #[test]
 fn one_policy_serves_many_threads_with_a_fresh_instance_each() {
-    let policy: Policy = common::policy();
+    let policy: Policy = crate::common::policy();
     let request = AdmissionRequest::from_value(pod_request()).unwrap();
     let context = EvaluationContext::default();
     std::thread::scope(|scope| {

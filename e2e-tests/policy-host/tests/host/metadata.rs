@@ -7,9 +7,7 @@
     reason = "helpers of tests"
 )]
 
-mod common;
-
-use common::{METADATA, annotated, guest, policy_host, run_policy, scratch, text, write};
+use crate::common::{METADATA, annotated, guest, policy_host, run_policy, scratch, text, write};
 use policy_host::Policy;
 use policy_host::metadata::{Metadata, SECTION, check, custom_section};
 use rstest::rstest;
@@ -301,7 +299,7 @@ fn metadata_can_make_a_policy_raw() {
         0
     );
     let args = ["run", "-r", "-", text(&out)];
-    let response = common::policy_host_with(args, r#"{"any": "json"}"#, &[]).response();
+    let response = crate::common::policy_host_with(args, r#"{"any": "json"}"#, &[]).response();
     assert_eq!(response["allowed"], true);
 }
 

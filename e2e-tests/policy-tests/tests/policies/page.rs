@@ -1,7 +1,5 @@
 //! The page of worked cases is what its generator makes of them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
-
 use policy_host::page::render;
 use policy_tests::{module, root};
 

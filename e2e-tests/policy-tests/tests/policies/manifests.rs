@@ -1,16 +1,6 @@
 //! The manifests under `deploy/policies` install what the metadata describes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
-mod installed;
-
-use installed::{MODULES, Manifest, documents, manifests, texts};
+use crate::installed::{MODULES, Manifest, documents, manifests, texts};
 use policy_host::metadata::{Metadata, artifacthub_package};
 use policy_tests::{POLICIES, root};
 use serde_json::{Value, json};

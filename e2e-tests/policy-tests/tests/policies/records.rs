@@ -1,13 +1,5 @@
 //! What a decision leaves behind for those who operate the policy server: one log record, and audit annotations.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
-
 use policy_host::fixture::load;
 use policy_host::{Evaluation, EvaluationContext};
 use policy_tests::root;

@@ -7,11 +7,9 @@
     reason = "helpers of tests"
 )]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{annotated, pod_request, policy_host, scratch, text, write};
+use crate::common::{annotated, pod_request, policy_host, scratch, text, write};
 use serde_json::{Value, json};
 
 const INPUT: &str = r"title: A page
@@ -72,7 +70,7 @@ fn case(dir: &Path, name: &str, request: &Value, expected: &str) {
     write(&case, "expected.yaml", expected);
 }
 
-fn scaffold(dir: &Path) -> common::Done {
+fn scaffold(dir: &Path) -> crate::common::Done {
     let input = dir.join("page.yaml");
     policy_host(["scaffold", "page", text(&input), "--policy-dir", text(dir)])
 }
