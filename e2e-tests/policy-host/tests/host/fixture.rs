@@ -134,7 +134,7 @@ fn update_mode_rewrites_and_the_case_holds_afterwards() {
     );
     let rerun = |update: &str| {
         std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "update_mode_rewrites_and_the_case_holds_afterwards"])
+            .args(["--exact", "fixture::update_mode_rewrites_and_the_case_holds_afterwards"])
             .env(DIR, &dir)
             .env(fixture::UPDATE_ENV, update)
             .output()
