@@ -20,7 +20,7 @@ export POLICIES_DIR := $(abspath $(POLICY_DIR))
 GENERATED := artifacthub docs/what-happens-to-my-pod.md crates/lmcache-server/src/table/data.rs \
 	crates/policy-kit/src/pod/compatibility/table.rs \
 	deploy/crds/lmcacheengines.yaml deploy/crds/cacheblendengines.yaml deploy/crds/lmcachecoordinators.yaml \
-	deploy/rbac/controller.yaml deploy/rbac/users.yaml deploy/chart/files deploy/chart/README.md
+	deploy/rbac/controller.yaml deploy/rbac/users.yaml deploy/chart/files deploy/chart/README.md dist
 # For the targets that change a cluster, and for packaging.
 KUBECTL ?= kubectl
 HELM ?= helm
@@ -181,10 +181,10 @@ undeploy: ## Remove the controller, its rights and its namespace; CRDs and engin
 	$(CLUSTER) undeploy
 
 .PHONY: dist
-dist: ## Write dist/install.yaml and dist/policies.yaml (IMG, MODULES=registry/path, DIGESTS="module=sha256:...")
-	@mkdir -p dist
-	$(CHART) install $(if $(IMG),--image=$(IMG)) > dist/install.yaml
-	$(CHART) policies $(if $(MODULES),--registry=$(MODULES)) $(addprefix --digest=,$(DIGESTS)) > dist/policies.yaml
+dist: ## Write dist/install.yaml and dist/policies.yaml with image IMG and modules from MODULES=registry/path into target/dist
+	@mkdir -p $(TARGET)/dist
+	$(CHART) install $(if $(IMG),--image="$(IMG)") > $(TARGET)/dist/install.yaml
+	$(CHART) policies $(if $(MODULES),--registry="$(MODULES)") > $(TARGET)/dist/policies.yaml
 
 .PHONY: chart
 chart: ## Package the Helm chart into target/chart (needs helm)

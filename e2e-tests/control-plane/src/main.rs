@@ -42,7 +42,7 @@ enum Action {
 #[tokio::main]
 async fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Action::Build => Programs::find().and_then(|_| Tool::ALL.into_iter().try_for_each(|tool| tool.find().map(drop))),
+        Action::Build => build(),
         Action::Check => say(&match Programs::check() {
             Ok(()) => "control-plane: `make e2e` runs the end-to-end tests".to_owned(),
             Err(why) => format!("control-plane: end-to-end tests are skipped: {why:#}"),
@@ -59,6 +59,11 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn build() -> Result<()> {
+    Programs::find()?;
+    Tool::ALL.iter().try_for_each(|tool| tool.find().map(drop))
 }
 
 fn say(text: &str) -> Result<()> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::go::{self, ETCD, HELM, KUBERNETES, KWOK, Module};
+use crate::go::{self, ETCD, KUBERNETES, KWOK, Module};
 
 /// A program of the control plane, in the order in which they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,7 +66,11 @@ impl Programs {
         let assets = assets()?;
         let mut found = BTreeMap::new();
         for program in Program::ALL {
-            found.insert(program, find(assets.as_deref(), program.name(), program.module())?);
+            let path = match asset(assets.as_deref(), program) {
+                Some(path) => path,
+                None => program.module().build(&mut say)?.join(program.name()),
+            };
+            found.insert(program, path);
         }
         Ok(Programs(found))
     }
@@ -77,8 +81,11 @@ impl Programs {
     /// What is missing, in one line.
     pub fn check() -> Result<()> {
         let assets = assets()?;
-        let names = Program::ALL.map(Program::name).into_iter().chain(Tool::ALL.map(Tool::name));
-        let missing: Vec<&str> = names.filter(|name| asset(assets.as_deref(), name).is_none()).collect();
+        let missing: Vec<&str> = Program::ALL
+            .into_iter()
+            .filter(|program| asset(assets.as_deref(), *program).is_none())
+            .map(Program::name)
+            .collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -98,52 +105,13 @@ impl Programs {
     }
 }
 
-/// A program that people use, and with which tests do what people do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tool {
-    /// Kubernetes' own.
-    Kubectl,
-    /// Installs charts.
-    Helm,
+/// Tells of something that takes its time.
+pub(crate) fn say(line: &str) {
+    // Nothing is lost where stderr is closed.
+    let _ = writeln!(io::stderr(), "control-plane: {line}");
 }
 
-impl Tool {
-    /// All of them.
-    pub const ALL: [Tool; 2] = [Tool::Kubectl, Tool::Helm];
-
-    /// The name of its file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Tool::Kubectl => "kubectl",
-            Tool::Helm => "helm",
-        }
-    }
-
-    /// Where it is: in the folder that `KUBEBUILDER_ASSETS` names, or built, as [`Programs::find`] does it.
-    ///
-    /// # Errors
-    /// Likewise.
-    pub fn find(self) -> Result<PathBuf> {
-        let module = match self {
-            Tool::Kubectl => KUBERNETES,
-            Tool::Helm => HELM,
-        };
-        find(assets()?.as_deref(), self.name(), module)
-    }
-}
-
-fn find(assets: Option<&Path>, name: &str, module: Module) -> Result<PathBuf> {
-    let mut say = |line: &str| {
-        // Nothing is lost where stderr is closed.
-        let _ = writeln!(io::stderr(), "control-plane: {line}");
-    };
-    match asset(assets, name) {
-        Some(path) => Ok(path),
-        None => Ok(module.build(&mut say)?.join(name)),
-    }
-}
-
-fn assets() -> Result<Option<PathBuf>> {
+pub(crate) fn assets() -> Result<Option<PathBuf>> {
     match std::env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()) {
         None => Ok(None),
         Some(folder) => match PathBuf::from(folder).canonicalize() {
@@ -154,7 +122,7 @@ fn assets() -> Result<Option<PathBuf>> {
     }
 }
 
-fn asset(assets: Option<&Path>, name: &str) -> Option<PathBuf> {
-    let path = assets?.join(name);
+fn asset(assets: Option<&Path>, program: Program) -> Option<PathBuf> {
+    let path = assets?.join(program.name());
     path.is_file().then_some(path)
 }

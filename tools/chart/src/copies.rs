@@ -14,10 +14,10 @@ const FOLDERS: [&str; 4] = ["controller", "crds", "policies", "rbac"];
 const FILES: [&str; 2] = ["monitoring/dashboard.json", "monitoring/prometheus-rule.yaml"];
 /// For kubectl alone: Helm makes the namespace itself.
 const LEFT_OUT: [&str; 2] = ["kustomization.yaml", "namespace.yaml"];
-/// Where the copies are, in the chart's folder.
-const COPIES: &str = "files";
+/// Where the copies are, below the root of the repository.
+const COPIES: &str = "deploy/chart/files";
 
-/// The copies by their path in the chart's folder.
+/// The copies by their path below the root.
 pub(crate) fn files(deploy: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let mut paths: Vec<PathBuf> = FILES.iter().map(|file| deploy.join(file)).collect();
     paths.retain(|path| path.is_file());
@@ -37,14 +37,14 @@ pub(crate) fn files(deploy: &Path) -> Result<BTreeMap<PathBuf, String>> {
 }
 
 /// The copies that there are now, likewise.
-pub(crate) fn present(chart: &Path) -> Result<Vec<PathBuf>> {
-    let copies = chart.join(COPIES);
+pub(crate) fn present(root: &Path) -> Result<Vec<PathBuf>> {
+    let copies = root.join(COPIES);
     let mut paths = Vec::new();
     if copies.is_dir() {
         collect(&copies, &mut paths)?;
     }
     paths.sort();
-    let below = |path: &PathBuf| path.strip_prefix(chart).map(Path::to_owned);
+    let below = |path: &PathBuf| path.strip_prefix(root).map(Path::to_owned);
     Ok(paths.iter().map(below).collect::<Result<_, _>>()?)
 }
 

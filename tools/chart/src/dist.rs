@@ -1,6 +1,5 @@
 //! The manifests of `deploy/` in single files, for `kubectl apply -f`: comments and all, with other images where asked for.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -41,22 +40,12 @@ pub fn controller(deploy: &Path, image: Option<&str>) -> Result<String> {
     joined(deploy, &files, |text| with_image(text, image))
 }
 
-/// Where the modules of the policies are.
-#[derive(Clone, Debug, Default)]
-pub struct Modules {
-    /// The registry and the path in it, in the place of the one in the manifests.
-    pub registry: Option<String>,
-    /// The tag of all.
-    pub tag: Option<String>,
-    /// Digests by the name of the module, which win over the tag.
-    pub digests: BTreeMap<String, String>,
-}
-
-/// The policies that one `kubectl apply -f deploy/policies` installs, and their rights.
+/// The policies that one `kubectl apply -f deploy/policies` installs, and their rights; with their modules in another
+/// registry where one is given.
 ///
 /// # Errors
-/// A file cannot be read, or a digest is of no module, or no digest.
-pub fn policies(deploy: &Path, modules: &Modules) -> Result<String> {
+/// A file cannot be read, or the registry is none.
+pub fn policies(deploy: &Path, registry: Option<&str>) -> Result<String> {
     let folder = deploy.join("policies");
     let mut files = Vec::new();
     for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
@@ -68,49 +57,34 @@ pub fn policies(deploy: &Path, modules: &Modules) -> Result<String> {
     // The rights first: a policy that may not read is no use.
     files.sort_by_key(|file| (!file.ends_with("/rbac.yaml"), file.clone()));
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let mut named = Vec::new();
-    let text = joined(deploy, &files, |text| modules.put_into(text, &mut named))?;
-    for (name, digest) in &modules.digests {
-        ensure!(named.contains(name), "no policy has the module {name}; there are {}", named.join(", "));
-        let hex = digest.strip_prefix("sha256:").unwrap_or_default();
-        let is_digest = hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        ensure!(is_digest, "the digest of {name} must be sha256: and 64 hexadecimal digits, found {digest}");
+    joined(deploy, &files, |text| with_registry(text, registry))
+}
+
+fn with_registry(mut text: String, registry: Option<&str>) -> Result<String> {
+    let Some(registry) = registry else {
+        return Ok(text);
+    };
+    let is_place = is_reference(registry) && !registry.contains("://");
+    ensure!(is_place, "the registry must be a place such as registry.example.com/policies, found '{registry}'");
+    for document in documents(&text)? {
+        if let Some(address) = document.pointer("/spec/module").and_then(Value::as_str) {
+            let (_, name) = address.rsplit_once('/').with_context(|| format!("{address}: expected registry/name:tag"))?;
+            let moved = format!("module: registry://{}/{name}\n", registry.trim_end_matches('/'));
+            text = text.replace(&format!("module: {address}\n"), &moved);
+        }
     }
     Ok(text)
 }
 
-impl Modules {
-    /// Replaces the addresses of the modules in a manifest; adds their names to `named`.
-    fn put_into(&self, mut text: String, named: &mut Vec<String>) -> Result<String> {
-        for document in documents(&text)? {
-            let Some(address) = document.pointer("/spec/module").and_then(Value::as_str) else {
-                continue;
-            };
-            let parts = address.rsplit_once('/').and_then(|(registry, rest)| {
-                let (name, tag) = rest.split_once(':')?;
-                Some((registry, name, tag))
-            });
-            let (registry, name, tag) = parts.with_context(|| format!("{address}: expected registry/name:tag"))?;
-            let registry = self.registry.as_ref().map_or_else(|| registry.to_owned(), |own| format!("registry://{own}"));
-            let version = match self.digests.get(name) {
-                Some(digest) => format!("@{digest}"),
-                None => format!(":{}", self.tag.as_deref().unwrap_or(tag)),
-            };
-            text = text.replace(&format!("module: {address}\n"), &format!("module: {registry}/{name}{version}\n"));
-            if !named.iter().any(|known| known == name) {
-                named.push(name.to_owned());
-            }
-        }
-        Ok(text)
-    }
+fn is_reference(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn with_image(text: String, image: Option<&str>) -> Result<String> {
     let Some(image) = image else {
         return Ok(text);
     };
-    let is_reference = !image.is_empty() && image.bytes().all(|byte| byte.is_ascii_graphic());
-    ensure!(is_reference, "the image must be a reference such as registry.example.com/lmcache-controller:v1, found '{image}'");
+    ensure!(is_reference(image), "the image must be a reference such as registry.example.com/lmcache-controller:v1, found '{image}'");
     for document in documents(&text)? {
         if document.get("kind").and_then(Value::as_str) != Some("Deployment") {
             continue;

@@ -18,15 +18,18 @@ pub use values::{Row, rows};
 /// Folder of the chart, below the root of the repository.
 pub const CHART: &str = "deploy/chart";
 
-/// Everything in the chart's folder that is written and not edited: paths below it, and texts.
+/// Everything that is written and not edited: paths below the root, and texts.
 ///
 /// # Errors
 /// A file cannot be read, or the values lack a description.
 pub fn generated(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
-    let mut files = copies::files(&root.join("deploy"))?;
+    let deploy = root.join("deploy");
     let chart = root.join(CHART);
+    let mut files = copies::files(&deploy)?;
     let readme = values::readme(&read(&chart.join("README.md"))?, &read(&chart.join("values.yaml"))?)?;
-    files.insert(PathBuf::from("README.md"), readme);
+    files.insert(Path::new(CHART).join("README.md"), readme);
+    files.insert(PathBuf::from("dist/install.yaml"), dist::install(&deploy, None)?);
+    files.insert(PathBuf::from("dist/policies.yaml"), dist::policies(&deploy, None)?);
     Ok(files)
 }
 
@@ -35,30 +38,26 @@ pub fn generated(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
 /// # Errors
 /// See [`generated`]; or a file cannot be written.
 pub fn generate(root: &Path) -> Result<()> {
-    let files = generated(root)?;
-    let chart = root.join(CHART);
-    for path in copies::present(&chart)? {
-        if !files.contains_key(&path) {
-            let path = chart.join(path);
-            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
-        }
+    for path in stale(root)? {
+        let path = root.join(path);
+        fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
-    for (path, text) in files {
-        let path = chart.join(path);
-        let folder = path.parent().unwrap_or(&chart);
+    for (path, text) in generated(root)? {
+        let path = root.join(path);
+        let folder = path.parent().unwrap_or(root);
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
 
-/// Copies that are in the chart's folder and should not be.
+/// Copies in the chart that should not be there.
 ///
 /// # Errors
 /// See [`generated`].
 pub fn stale(root: &Path) -> Result<Vec<PathBuf>> {
     let files = generated(root)?;
-    let mut present = copies::present(&root.join(CHART))?;
+    let mut present = copies::present(root)?;
     present.retain(|path| !files.contains_key(path));
     Ok(present)
 }

@@ -1,12 +1,10 @@
 //! The command behind `make generate`, `make dist` and `make deploy`.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
-use chart::dist::{self, Modules};
-use chart::{generate, repository};
+use anyhow::{Context, Result};
+use chart::{dist, generate, repository};
 use clap::{Parser, Subcommand};
 
 /// The manifests of this repository as a Helm chart, and as single files.
@@ -18,7 +16,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write what is generated in deploy/chart: the copies of the manifests, and the table of values
+    /// Write deploy/chart/files, the table of values in deploy/chart/README.md, and dist
     Generate,
     /// Print CRDs, namespace, rights and the controller
     Install {
@@ -37,18 +35,7 @@ enum Action {
         /// Where their modules are, without `registry://`
         #[arg(long, value_name = "REGISTRY/PATH")]
         registry: Option<String>,
-        /// The tag of all modules
-        #[arg(long)]
-        tag: Option<String>,
-        /// The digest of a module, which wins over the tag; once for each
-        #[arg(long = "digest", value_name = "MODULE=sha256:...", value_parser = pair)]
-        digests: Vec<(String, String)>,
     },
-}
-
-fn pair(text: &str) -> Result<(String, String), String> {
-    let (name, digest) = text.split_once('=').ok_or("expected MODULE=sha256:...")?;
-    Ok((name.to_owned(), digest.to_owned()))
 }
 
 fn main() -> ExitCode {
@@ -69,12 +56,7 @@ fn run(action: Action) -> Result<()> {
         Action::Generate => return generate(&root),
         Action::Install { image } => dist::install(&deploy, image.as_deref())?,
         Action::Controller { image } => dist::controller(&deploy, image.as_deref())?,
-        Action::Policies { registry, tag, digests } => {
-            let count = digests.len();
-            let digests: BTreeMap<String, String> = digests.into_iter().collect();
-            ensure!(digests.len() == count, "a module has two digests");
-            dist::policies(&deploy, &Modules { registry, tag, digests })?
-        }
+        Action::Policies { registry } => dist::policies(&deploy, registry.as_deref())?,
     };
     std::io::stdout().write_all(text.as_bytes()).context("cannot write to stdout")
 }

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
-use chart::dist::{self, Modules};
-use chart::{documents, repository};
+use chart::{dist, documents, repository};
 use serde_json::Value;
 
 fn deploy() -> PathBuf {
@@ -56,7 +55,7 @@ fn without_the_kinds_no_engine_goes() {
 
 #[test]
 fn policies_are_what_one_apply_of_the_folder_installs() {
-    let policies = documents(&dist::policies(&deploy(), &Modules::default()).unwrap()).unwrap();
+    let policies = documents(&dist::policies(&deploy(), None).unwrap()).unwrap();
     assert_eq!(named(&policies), named(&folder("policies")));
     assert_eq!(policies[0]["kind"], "ClusterRole");
 }
@@ -80,33 +79,22 @@ fn an_image_is_put_into_the_deployment_and_nowhere_else() {
 }
 
 #[test]
-fn modules_are_pinned() {
-    let digest = format!("sha256:{}", "0a".repeat(32));
-    let modules = Modules {
-        registry: Some("registry.example.com/kv".to_owned()),
-        tag: Some("v9".to_owned()),
-        digests: BTreeMap::from([("injection-guard".to_owned(), digest.clone())]),
+fn modules_are_taken_from_another_registry() {
+    let modules = |text: &str| -> BTreeSet<String> {
+        let objects = documents(text).unwrap();
+        let modules = objects.iter().filter_map(|object| object["spec"]["module"].as_str());
+        modules.map(str::to_owned).collect()
     };
-    let text = dist::policies(&deploy(), &modules).unwrap();
-    let found: BTreeSet<String> = documents(&text)
-        .unwrap()
+    let own = modules(&dist::policies(&deploy(), None).unwrap());
+    let moved = modules(&dist::policies(&deploy(), Some("registry.example.com:5000/kv/")).unwrap());
+    let expected: BTreeSet<String> = own
         .iter()
-        .filter_map(|object| object["spec"]["module"].as_str().map(str::to_owned))
+        .map(|module| format!("registry://registry.example.com:5000/kv/{}", module.rsplit_once('/').unwrap().1))
         .collect();
-    let expected = [
-        "registry://registry.example.com/kv/engine-validation:v9".to_owned(),
-        format!("registry://registry.example.com/kv/injection-guard@{digest}"),
-        "registry://registry.example.com/kv/pod-injection:v9".to_owned(),
-        "registry://registry.example.com/kv/workload-preflight:v9".to_owned(),
-    ];
-    assert_eq!(found, BTreeSet::from(expected));
-    for (name, digest, complaint) in [
-        ("guard", digest.as_str(), "no policy has the module guard; there are"),
-        ("injection-guard", "sha256:0A", "must be sha256: and 64 hexadecimal digits"),
-    ] {
-        let digests = BTreeMap::from([(name.to_owned(), digest.to_owned())]);
-        let error = dist::policies(&deploy(), &Modules { digests, ..Modules::default() }).unwrap_err();
-        assert!(format!("{error:#}").contains(complaint), "{error:#}");
+    assert_eq!((own.len(), moved), (4, expected));
+    for bad in ["", "registry://registry.example.com", "a b"] {
+        let error = format!("{:#}", dist::policies(&deploy(), Some(bad)).unwrap_err());
+        assert!(error.contains("the registry must be a place"), "{error}");
     }
 }
 
@@ -117,7 +105,7 @@ fn the_command_prints_them() {
     assert!(printed.status.success());
     let expected = dist::install(&deploy(), Some("registry.example.com/controller:v1")).unwrap();
     assert!(String::from_utf8(printed.stdout).unwrap() == expected);
-    let refused = run(&["policies", "--digest=nothing=sha256:0"]);
+    let refused = run(&["policies", "--registry="]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&refused.stderr).starts_with("chart: no policy has the module nothing"));
+    assert!(String::from_utf8_lossy(&refused.stderr).starts_with("chart: deploy/policies/"), "{refused:?}");
 }

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use control_plane::{Controller, Identity, Policy, PolicyServer, wait_until};
 use serde_json::{Value, json};
 
-use crate::setup::{Setup, installing};
+use crate::setup::{Setup, installing, setup};
 use crate::shared::workloads::{opted_in, pod};
 use crate::shared::{LIMIT, engine};
 
@@ -170,7 +170,7 @@ async fn a_release_is_installed_changed_and_removed_and_engines_stay() -> Result
 async fn what_the_cluster_lacks_is_named() -> Result<()> {
     let programs = tokio::task::spawn_blocking(control_plane::Programs::find).await??;
     let bare = control_plane::ControlPlane::start(programs).await?;
-    let (setup, _alone) = installing().await?;
+    let setup = setup().await?;
     let kubeconfig = bare.kubeconfig(Identity::Admin);
     let refuses = |args: &[&str]| -> Result<String> {
         let base = ["install", "lmcache", setup.chart.to_str().unwrap(), "-n", NAMESPACE, "--create-namespace"];

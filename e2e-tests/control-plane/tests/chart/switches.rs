@@ -144,7 +144,7 @@ fn no_switch_is_left_out() {
     // Setting of a policy: same.rs.
     found.retain(|path| path != "policies.engineValidation.requirePinnedImages");
     for path in found {
-        let given = |values: &str| values.split(',').any(|value| value.split('=').next() == Some(&path));
+        let given = |values: &str| values.split(',').any(|value| value.split('=').next() == Some(path.as_str()));
         assert!(SWITCHES.iter().any(|(values, _, _)| given(values)), "{path}");
     }
 }

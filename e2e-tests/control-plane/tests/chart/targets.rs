@@ -137,8 +137,10 @@ async fn files_to_apply_and_the_package_are_taken_by_the_api_server() -> Result<
     };
     // The namespace is in the file, and a dry run stores none.
     setup.apply(&[crate::setup::namespace("lmcache-system")])?;
-    setup.dry_run(&chart(&["install"])?)?;
-    let policies = chart(&["policies", "--registry=registry.example.com/kv", "--tag=v9"])?;
+    let dist = |file: &str| std::fs::read_to_string(repository().join("dist").join(file));
+    setup.dry_run(&dist("install.yaml")?)?;
+    setup.dry_run(&dist("policies.yaml")?)?;
+    let policies = chart(&["policies", "--registry=registry.example.com/kv"])?;
     setup.dry_run(&policies)?;
     assert_eq!(documents(&policies).iter().filter(|object| object["kind"] == "ClusterAdmissionPolicy").count(), 7);
 
