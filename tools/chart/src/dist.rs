@@ -20,7 +20,11 @@ const INSTALL: [&[&str]; 3] = [
         "controller/deployment.yaml",
     ],
 ];
-const CRDS: &[&str] = &["crds/lmcacheengines.yaml", "crds/cacheblendengines.yaml", "crds/lmcachecoordinators.yaml"];
+const CRDS: &[&str] = &[
+    "crds/lmcacheengines.yaml",
+    "crds/cacheblendengines.yaml",
+    "crds/lmcachecoordinators.yaml",
+];
 
 /// CRDs, namespace, rights and the controller, with another image where one is given.
 ///
@@ -65,10 +69,15 @@ fn with_registry(mut text: String, registry: Option<&str>) -> Result<String> {
         return Ok(text);
     };
     let is_place = is_reference(registry) && !registry.contains("://");
-    ensure!(is_place, "the registry must be a place such as registry.example.com/policies, found '{registry}'");
+    ensure!(
+        is_place,
+        "the registry must be a place such as registry.example.com/policies, found '{registry}'"
+    );
     for document in documents(&text)? {
         if let Some(address) = document.pointer("/spec/module").and_then(Value::as_str) {
-            let (_, name) = address.rsplit_once('/').with_context(|| format!("{address}: expected registry/name:tag"))?;
+            let (_, name) = address
+                .rsplit_once('/')
+                .with_context(|| format!("{address}: expected registry/name:tag"))?;
             let moved = format!("module: registry://{}/{name}\n", registry.trim_end_matches('/'));
             text = text.replace(&format!("module: {address}\n"), &moved);
         }
@@ -84,12 +93,17 @@ fn with_image(text: String, image: Option<&str>) -> Result<String> {
     let Some(image) = image else {
         return Ok(text);
     };
-    ensure!(is_reference(image), "the image must be a reference such as registry.example.com/lmcache-controller:v1, found '{image}'");
+    ensure!(
+        is_reference(image),
+        "the image must be a reference such as registry.example.com/lmcache-controller:v1, found '{image}'"
+    );
     for document in documents(&text)? {
         if document.get("kind").and_then(Value::as_str) != Some("Deployment") {
             continue;
         }
-        let found = document.pointer("/spec/template/spec/containers/0/image").and_then(Value::as_str);
+        let found = document
+            .pointer("/spec/template/spec/containers/0/image")
+            .and_then(Value::as_str);
         let line = format!("image: {}\n", found.context("the Deployment names no image")?);
         if text.matches(&line).count() != 1 {
             bail!("the Deployment's image is not in one line `{}`", line.trim());

@@ -58,5 +58,7 @@ fn run(action: Action) -> Result<()> {
         Action::Controller { image } => dist::controller(&deploy, image.as_deref())?,
         Action::Policies { registry } => dist::policies(&deploy, registry.as_deref())?,
     };
-    std::io::stdout().write_all(text.as_bytes()).context("cannot write to stdout")
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .context("cannot write to stdout")
 }

@@ -54,7 +54,10 @@ pub fn rows(text: &str) -> Result<Vec<Row>> {
         let value = value.with_context(|| format!("values.yaml: {path} is not where its line is"))?;
         let holds_others = value.as_object().is_some_and(|members| !members.is_empty());
         if !holds_others {
-            ensure!(!comment.is_empty(), "values.yaml: {path} needs a comment that says what it is for");
+            ensure!(
+                !comment.is_empty(),
+                "values.yaml: {path} needs a comment that says what it is for"
+            );
             inside = Some(indent);
         }
         if !comment.is_empty() {
@@ -78,11 +81,22 @@ pub(crate) fn readme(readme: &str, values: &str) -> Result<String> {
         let (_, after) = rest.split_once(END)?;
         Some((before, after))
     });
-    let (before, after) = marks.with_context(|| format!("the chart's README.md lacks the lines `{}` and `{}`", BEGIN.trim(), END.trim()))?;
+    let (before, after) = marks.with_context(|| {
+        format!(
+            "the chart's README.md lacks the lines `{}` and `{}`",
+            BEGIN.trim(),
+            END.trim()
+        )
+    })?;
     let mut table = String::from("\n| Value | Default | For |\n|---|---|---|\n");
     for row in rows(values)? {
         let default = row.default.map_or_else(String::new, |default| format!("`{default}`"));
-        table.push_str(&format!("| `{}` | {} | {} |\n", row.path, cell(&default), cell(&row.about)));
+        table.push_str(&format!(
+            "| `{}` | {} | {} |\n",
+            row.path,
+            cell(&default),
+            cell(&row.about)
+        ));
     }
     Ok(format!("{before}{BEGIN}{table}\n{END}{after}"))
 }
@@ -118,14 +132,20 @@ mod tests {
     #[test]
     fn a_value_without_a_comment_is_named() {
         let error = rows("alpha:\n  beta: 1\n").map_or_else(|error| error.to_string(), |rows| format!("{rows:?}"));
-        assert_eq!(error, "values.yaml: alpha.beta needs a comment that says what it is for");
+        assert_eq!(
+            error,
+            "values.yaml: alpha.beta needs a comment that says what it is for"
+        );
     }
 
     #[test]
     fn the_table_goes_between_its_marks_and_is_replaced() -> Result<()> {
         let empty = format!("# Chart\n{BEGIN}{END}The end.\n");
         let once = readme(&empty, VALUES)?;
-        assert!(once.contains("| `beta.list` | `[{\"a\":\"b\"},{\"c\":\"d\"}]` | Inner \\| text. |\n"), "{once}");
+        assert!(
+            once.contains("| `beta.list` | `[{\"a\":\"b\"},{\"c\":\"d\"}]` | Inner \\| text. |\n"),
+            "{once}"
+        );
         assert!(once.starts_with("# Chart\n") && once.ends_with("The end.\n"), "{once}");
         assert_eq!(readme(&once, VALUES)?, once);
         assert!(readme("# Chart\n", VALUES).is_err());

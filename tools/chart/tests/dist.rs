@@ -89,7 +89,12 @@ fn modules_are_taken_from_another_registry() {
     let moved = modules(&dist::policies(&deploy(), Some("registry.example.com:5000/kv/")).unwrap());
     let expected: BTreeSet<String> = own
         .iter()
-        .map(|module| format!("registry://registry.example.com:5000/kv/{}", module.rsplit_once('/').unwrap().1))
+        .map(|module| {
+            format!(
+                "registry://registry.example.com:5000/kv/{}",
+                module.rsplit_once('/').unwrap().1
+            )
+        })
         .collect();
     assert_eq!((own.len(), moved), (4, expected));
     for bad in ["", "registry://registry.example.com", "a b"] {
@@ -107,5 +112,8 @@ fn the_command_prints_them() {
     assert!(String::from_utf8(printed.stdout).unwrap() == expected);
     let refused = run(&["policies", "--registry="]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&refused.stderr).starts_with("chart: deploy/policies/"), "{refused:?}");
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).starts_with("chart: deploy/policies/"),
+        "{refused:?}"
+    );
 }

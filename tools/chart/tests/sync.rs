@@ -52,21 +52,33 @@ fn values_that_repeat_a_manifest_are_its() {
     for arg in [
         json!("--leader-elect"),
         json!(format!("--ipc-default={}", values["ipcDefault"].as_str().unwrap())),
-        json!(format!("--cluster-domain={}", values["clusterDomain"].as_str().unwrap())),
+        json!(format!(
+            "--cluster-domain={}",
+            values["clusterDomain"].as_str().unwrap()
+        )),
     ] {
         assert!(args.contains(&arg), "{arg}");
     }
     assert_eq!(controller["leaderElection"], true);
 
-    let server = documents(&file("deploy/policies/optional/policy-server.yaml")).unwrap().pop().unwrap();
+    let server = documents(&file("deploy/policies/optional/policy-server.yaml"))
+        .unwrap()
+        .pop()
+        .unwrap();
     let dedicated = &values["policyServer"]["dedicated"];
     for key in ["image", "replicas", "minAvailable", "requests", "limits"] {
         assert_eq!(dedicated[key], server["spec"][key], "policyServer.dedicated.{key}");
     }
     assert_eq!(server["metadata"]["name"], "lmcache", "templates/_helpers.tpl names it");
     let rights = documents(&file("deploy/policies/rbac.yaml")).unwrap();
-    let binding = rights.iter().find(|object| object["kind"] == "ClusterRoleBinding").unwrap();
-    assert_eq!(binding["subjects"][0]["name"], values["policyServer"]["serviceAccountName"]);
+    let binding = rights
+        .iter()
+        .find(|object| object["kind"] == "ClusterRoleBinding")
+        .unwrap();
+    assert_eq!(
+        binding["subjects"][0]["name"],
+        values["policyServer"]["serviceAccountName"]
+    );
     assert_eq!(binding["subjects"][0]["namespace"], values["policyServer"]["namespace"]);
 }
 
@@ -76,9 +88,12 @@ fn policies() -> Vec<(String, Value)> {
     let of_policies = copies.filter(|(path, _)| path.starts_with("deploy/chart/files/policies"));
     let all = of_policies.flat_map(|(path, text)| {
         let objects = documents(&text).unwrap();
-        objects.into_iter().map(move |object| (path.display().to_string(), object))
+        objects
+            .into_iter()
+            .map(move |object| (path.display().to_string(), object))
     });
-    all.filter(|(_, object)| object["kind"] == "ClusterAdmissionPolicy").collect()
+    all.filter(|(_, object)| object["kind"] == "ClusterAdmissionPolicy")
+        .collect()
 }
 
 #[test]
@@ -97,7 +112,10 @@ fn values_that_repeat_the_policies_are_theirs() {
         assert_eq!(spec["policyServer"], values["policyServer"]["name"], "{place}");
         if let Some(expressions) = spec["namespaceSelector"]["matchExpressions"].as_array() {
             assert_eq!(expressions.len(), 1, "{place}: the template changes the first");
-            assert_eq!(expressions[0]["values"], policies_values["excludedNamespaces"], "{place}");
+            assert_eq!(
+                expressions[0]["values"], policies_values["excludedNamespaces"],
+                "{place}"
+            );
         }
         for (key, value) in spec["settings"].as_object().unwrap() {
             let install_wide = values.get(key).or_else(|| policies_values["settings"].get(key));
@@ -118,11 +136,16 @@ fn values_that_repeat_the_policies_are_theirs() {
             assert!(own.get(key).is_none() || own[key] == spec[key], "{place}: {key}");
         }
         for key in ["sharedMemory", "requirePinnedImages"] {
-            assert!(own.get(key).is_none() || own[key] == spec["settings"][key], "{place}: {key}");
+            assert!(
+                own.get(key).is_none() || own[key] == spec["settings"][key],
+                "{place}: {key}"
+            );
         }
     }
     let settings = policies_values["settings"].as_object().unwrap().keys().cloned();
-    let all: BTreeSet<String> = settings.chain(["ipcDefault".to_owned(), "clusterDomain".to_owned()]).collect();
+    let all: BTreeSet<String> = settings
+        .chain(["ipcDefault".to_owned(), "clusterDomain".to_owned()])
+        .collect();
     assert_eq!(seen, all, "a setting that no policy has");
 }
 
@@ -146,7 +169,10 @@ fn the_schema_knows_the_values_and_no_others() {
         let Some(properties) = at.get("properties") else {
             return;
         };
-        assert_eq!(at["additionalProperties"], false, "{path}: unknown keys have to be refused");
+        assert_eq!(
+            at["additionalProperties"], false,
+            "{path}: unknown keys have to be refused"
+        );
         let names = |object: &Value| -> BTreeSet<String> { object.as_object().unwrap().keys().cloned().collect() };
         let mut known = names(properties);
         if path.is_empty() {
@@ -158,7 +184,11 @@ fn the_schema_knows_the_values_and_no_others() {
         }
         assert_eq!(known, names(value), "{path}");
         for (key, member) in value.as_object().unwrap() {
-            let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let below = if path.is_empty() {
+                key.clone()
+            } else {
+                format!("{path}.{key}")
+            };
             compare(schema, &properties[key], member, &below);
         }
     }
@@ -171,8 +201,12 @@ fn the_schema_knows_the_values_and_no_others() {
 fn the_schema_allows_what_the_policies_take() {
     let schema = schema();
     let words = |path: &[&str]| -> BTreeSet<String> {
-        let at = path.iter().fold(&schema, |at, key| &part(&schema, at)["properties"][key]);
-        let words = part(&schema, at)["enum"].as_array().unwrap_or_else(|| panic!("{path:?} has no words"));
+        let at = path
+            .iter()
+            .fold(&schema, |at, key| &part(&schema, at)["properties"][key]);
+        let words = part(&schema, at)["enum"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{path:?} has no words"));
         // `Off` without quotes is false in Helm's YAML.
         let words = words.iter().filter(|word| **word != json!(false));
         words.map(|word| word.as_str().unwrap().to_owned()).collect()
@@ -188,10 +222,15 @@ fn the_schema_allows_what_the_policies_take() {
         let form = yaml(&format!("metadata/{policy}/questions-ui.yml"));
         for question in form["questions"].as_array().unwrap() {
             let name = question["variable"].as_str().unwrap();
-            let at = keys.iter().fold(&schema, |at, key| &part(&schema, at)["properties"][key]);
+            let at = keys
+                .iter()
+                .fold(&schema, |at, key| &part(&schema, at)["properties"][key]);
             let here = part(&schema, at)["properties"].get(name).is_some();
             if let Some(options) = question["options"].as_array().filter(|_| here) {
-                let options: BTreeSet<String> = options.iter().map(|option| option.as_str().unwrap().to_owned()).collect();
+                let options: BTreeSet<String> = options
+                    .iter()
+                    .map(|option| option.as_str().unwrap().to_owned())
+                    .collect();
                 assert_eq!(words(&[keys, &[name]].concat()), options, "{policy}: {name}");
                 compared.insert(name.to_owned());
             }

@@ -48,7 +48,16 @@ async fn a_release_is_installed_changed_and_removed_and_engines_stay() -> Result
     let (setup, _alone) = installing().await?;
     let chart = setup.chart.to_str().unwrap();
     let admin = setup.plane.cluster(Identity::Admin).await?;
-    let install = ["install", "lmcache", chart, "--namespace", NAMESPACE, "--create-namespace", "--wait", "--timeout=120s"];
+    let install = [
+        "install",
+        "lmcache",
+        chart,
+        "--namespace",
+        NAMESPACE,
+        "--create-namespace",
+        "--wait",
+        "--timeout=120s",
+    ];
     let notes = setup.helm(&[&install[..], &["--set", "ipcDefault=HostShm"]].concat())?;
     for text in [
         "kubectl -n lmcache-system rollout status deployment/lmcache-controller",
@@ -60,13 +69,23 @@ async fn a_release_is_installed_changed_and_removed_and_engines_stay() -> Result
 
     // The installed arguments, with the rights that were installed.
     let args = arguments(setup)?;
-    assert_eq!(args, ["--leader-elect", "--ipc-default=HostShm", "--cluster-domain=cluster.local"]);
+    assert_eq!(
+        args,
+        [
+            "--leader-elect",
+            "--ipc-default=HostShm",
+            "--cluster-domain=cluster.local"
+        ]
+    );
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let controller = Controller::start(&setup.plane, "chart", &args).await?;
     setup.apply(&[engine("team-a", "kv", "chart")])?;
     wait_until("the engine runs as the values say", LIMIT, async || {
         let connection = setup.get("configmap", "team-a", "kv-connection")?;
-        ensure!(connection["metadata"]["annotations"]["lmcache.ai/ipc-mode"] == "HostShm", "{connection}");
+        ensure!(
+            connection["metadata"]["annotations"]["lmcache.ai/ipc-mode"] == "HostShm",
+            "{connection}"
+        );
         setup.get("daemonset", "team-a", "kv").map(drop)
     })
     .await?;
@@ -78,19 +97,43 @@ async fn a_release_is_installed_changed_and_removed_and_engines_stay() -> Result
     server.install()?;
     let wired = wait_until("a Pod is wired as the values say", LIMIT, async || {
         let pod = admin.dry_run(&pod("team-a", "chat", opted_in("chart", "kv"))).await?;
-        ensure!(pod["metadata"]["annotations"]["lmcache.ai/lmcache-injected"] == "true", "{}", pod["metadata"]);
+        ensure!(
+            pod["metadata"]["annotations"]["lmcache.ai/lmcache-injected"] == "true",
+            "{}",
+            pod["metadata"]
+        );
         Ok(pod)
     })
     .await?;
-    let paths = wired["spec"]["volumes"].as_array().context("no volumes")?.iter().map(|volume| &volume["hostPath"]["path"]);
-    assert!(paths.collect::<Vec<_>>().contains(&&json!("/dev/shm")), "{}", wired["spec"]);
+    let paths = wired["spec"]["volumes"]
+        .as_array()
+        .context("no volumes")?
+        .iter()
+        .map(|volume| &volume["hostPath"]["path"]);
+    assert!(
+        paths.collect::<Vec<_>>().contains(&&json!("/dev/shm")),
+        "{}",
+        wired["spec"]
+    );
     assert!(wired["spec"]["hostIPC"].is_null());
     server.uninstall()?;
     drop(server);
 
     // One value is changed, and the number of replicas.
-    let upgrade = ["upgrade", "lmcache", chart, "--namespace", NAMESPACE, "--reuse-values", "--wait", "--timeout=120s"];
-    let values = ["--set", "ipcDefault=Isolated,controller.replicas=2,controller.podDisruptionBudget.enabled=true"];
+    let upgrade = [
+        "upgrade",
+        "lmcache",
+        chart,
+        "--namespace",
+        NAMESPACE,
+        "--reuse-values",
+        "--wait",
+        "--timeout=120s",
+    ];
+    let values = [
+        "--set",
+        "ipcDefault=Isolated,controller.replicas=2,controller.podDisruptionBudget.enabled=true",
+    ];
     setup.helm(&[&upgrade[..], &values].concat())?;
     assert!(arguments(setup)?.contains(&"--ipc-default=Isolated".to_owned()));
     assert_eq!(mode(&stored(setup)?), ["Isolated"]);
@@ -108,17 +151,30 @@ async fn a_release_is_installed_changed_and_removed_and_engines_stay() -> Result
     // What cannot be: a second release, and policies that move.
     let second = ["install", "other", chart, "--namespace", "team-b"];
     let complaint = setup.helm_refuses(&second)?;
-    assert!(complaint.contains("a release of the chart already, lmcache in namespace lmcache-system"), "{complaint}");
+    assert!(
+        complaint.contains("a release of the chart already, lmcache in namespace lmcache-system"),
+        "{complaint}"
+    );
     let moved = [&upgrade[..], &["--set", "policyServer.dedicated.enabled=true"]].concat();
     let complaint = setup.helm_refuses(&moved)?;
-    assert!(complaint.contains("runs on the PolicyServer default and cannot be moved to lmcache"), "{complaint}");
+    assert!(
+        complaint.contains("runs on the PolicyServer default and cannot be moved to lmcache"),
+        "{complaint}"
+    );
     assert!(setup.find("policyserver", "", "lmcache")?.is_none());
 
     // The end. Nothing of it is left but the kinds; engine and servers are the same.
     let before = setup.get("lmcacheengine", "team-a", "kv")?;
     let servers = setup.get("daemonset", "team-a", "kv")?;
     drop(controller);
-    setup.helm(&["uninstall", "lmcache", "--namespace", NAMESPACE, "--wait", "--timeout=120s"])?;
+    setup.helm(&[
+        "uninstall",
+        "lmcache",
+        "--namespace",
+        NAMESPACE,
+        "--wait",
+        "--timeout=120s",
+    ])?;
     for (kind, namespace, name) in [
         ("deployment", NAMESPACE, "lmcache-controller"),
         ("serviceaccount", NAMESPACE, "lmcache-controller"),
@@ -133,7 +189,10 @@ async fn a_release_is_installed_changed_and_removed_and_engines_stay() -> Result
     let uid = |object: &Value| object["metadata"]["uid"].clone();
     let same = |kind: &str, name: &str, before: &Value| -> Result<()> {
         let now = setup.get(kind, "team-a", name)?;
-        ensure!(uid(&now) == uid(before) && now["metadata"]["deletionTimestamp"].is_null(), "{kind} {name}: {now}");
+        ensure!(
+            uid(&now) == uid(before) && now["metadata"]["deletionTimestamp"].is_null(),
+            "{kind} {name}: {now}"
+        );
         Ok(())
     };
     same("lmcacheengine", "kv", &before)?;
@@ -152,7 +211,15 @@ async fn a_release_is_installed_changed_and_removed_and_engines_stay() -> Result
     setup.helm(&["uninstall", "lmcache", "--namespace", NAMESPACE, "--wait"])?;
 
     // Under another name it has to be told that it may.
-    let renamed = ["install", "cache", chart, "--namespace", "team-b", "--wait", "--timeout=120s"];
+    let renamed = [
+        "install",
+        "cache",
+        chart,
+        "--namespace",
+        "team-b",
+        "--wait",
+        "--timeout=120s",
+    ];
     let complaint = setup.helm_refuses(&renamed)?;
     assert!(complaint.contains("invalid ownership metadata"), "{complaint}");
     setup.helm(&[&renamed[..], &["--take-ownership"]].concat())?;
@@ -173,23 +240,47 @@ async fn what_the_cluster_lacks_is_named() -> Result<()> {
     let setup = setup().await?;
     let kubeconfig = bare.kubeconfig(Identity::Admin);
     let refuses = |args: &[&str]| -> Result<String> {
-        let base = ["install", "lmcache", setup.chart.to_str().unwrap(), "-n", NAMESPACE, "--create-namespace"];
+        let base = [
+            "install",
+            "lmcache",
+            setup.chart.to_str().unwrap(),
+            "-n",
+            NAMESPACE,
+            "--create-namespace",
+        ];
         let args = [&base[..], &["--kubeconfig", kubeconfig.to_str().unwrap()], args].concat();
         setup.helm_refuses(&args)
     };
     let complaint = refuses(&[])?;
-    assert!(complaint.contains("does not know the kind ClusterAdmissionPolicy: install Kubewarden first"), "{complaint}");
+    assert!(
+        complaint.contains("does not know the kind ClusterAdmissionPolicy: install Kubewarden first"),
+        "{complaint}"
+    );
     for (value, kind) in [
         ("monitoring.serviceMonitor.enabled", "ServiceMonitor"),
         ("monitoring.prometheusRule.enabled", "PrometheusRule"),
     ] {
         let complaint = refuses(&["--set", &format!("policies.enabled=false,{value}=true")])?;
-        assert!(complaint.contains(&format!("{value} is true and the cluster does not know the kind {kind}")), "{complaint}");
+        assert!(
+            complaint.contains(&format!(
+                "{value} is true and the cluster does not know the kind {kind}"
+            )),
+            "{complaint}"
+        );
     }
     // Without what it lacks the controller alone does.
     let chart = setup.chart.to_str().unwrap();
     let kubeconfig = kubeconfig.to_str().unwrap();
-    let alone = ["install", "lmcache", chart, "-n", NAMESPACE, "--create-namespace", "--kubeconfig", kubeconfig];
+    let alone = [
+        "install",
+        "lmcache",
+        chart,
+        "-n",
+        NAMESPACE,
+        "--create-namespace",
+        "--kubeconfig",
+        kubeconfig,
+    ];
     let notes = setup.helm(&[&alone[..], &["--set", "policies.enabled=false"]].concat())?;
     assert!(notes.contains("No policies were installed"), "{notes}");
     Ok(())

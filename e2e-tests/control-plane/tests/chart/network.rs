@@ -69,9 +69,17 @@ async fn the_http_ports_are_for_prometheus_and_coordinators_and_the_others_for_a
     assert_eq!(rule["ports"], json!([{"protocol": "TCP", "port": ports[0]["name"]}]));
     assert_eq!(rule["from"].as_array().unwrap().len(), 1);
     // Nobody at all, where nobody is named.
-    let values = ["--set", "networkPolicy.controller.enabled=true", "--set-json", "networkPolicy.controller.from=[]"];
+    let values = [
+        "--set",
+        "networkPolicy.controller.enabled=true",
+        "--set-json",
+        "networkPolicy.controller.from=[]",
+    ];
     let objects = documents(&setup.render(&values)?);
     let policy = objects.iter().find(|object| object["kind"] == "NetworkPolicy").unwrap();
-    assert!(policy["spec"]["ingress"].as_array().is_none_or(Vec::is_empty), "{policy}");
+    assert!(
+        policy["spec"]["ingress"].as_array().is_none_or(Vec::is_empty),
+        "{policy}"
+    );
     Ok(())
 }

@@ -45,13 +45,25 @@ async fn without_values_the_chart_is_the_manifests() -> Result<()> {
     }
     // Among which the arguments are.
     let args = &only(&rendered, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"];
-    assert_eq!(*args, json!(["run", "--leader-elect", "--ipc-default=HostIPC", "--cluster-domain=cluster.local"]));
+    assert_eq!(
+        *args,
+        json!([
+            "run",
+            "--leader-elect",
+            "--ipc-default=HostIPC",
+            "--cluster-domain=cluster.local"
+        ])
+    );
     Ok(())
 }
 
 /// Every policy that there is, in the four ways in which Pods are wired.
-const VARIANTS: [(&str, &str); 4] =
-    [("Label", "Combined"), ("Label", "Separate"), ("Annotation", "Combined"), ("Annotation", "Separate")];
+const VARIANTS: [(&str, &str); 4] = [
+    ("Label", "Combined"),
+    ("Label", "Separate"),
+    ("Annotation", "Combined"),
+    ("Annotation", "Separate"),
+];
 
 #[tokio::test]
 #[ignore = "starts a control plane: make e2e"]
@@ -72,23 +84,46 @@ async fn a_setting_is_given_once() -> Result<()> {
                 "workloadPreflight": {"leaderWorkerSet": true},
             },
         });
-        for (key, value) in settings.iter().filter(|(key, _)| !matches!(key.as_str(), "ipcDefault" | "clusterDomain")) {
+        for (key, value) in settings
+            .iter()
+            .filter(|(key, _)| !matches!(key.as_str(), "ipcDefault" | "clusterDomain"))
+        {
             values["policies"]["settings"][key] = value.clone();
         }
         let file = setup.plane.folder().join(format!("settings-{opt_in}-{variant}.yaml"));
         // Unquoted, as people write it: Helm's YAML takes it for false.
-        fs::write(&file, yaml_serde::to_string(&values)?.replace("'Off'", "Off").replace("\"Off\"", "Off"))?;
+        fs::write(
+            &file,
+            yaml_serde::to_string(&values)?
+                .replace("'Off'", "Off")
+                .replace("\"Off\"", "Off"),
+        )?;
         assert!(fs::read_to_string(&file)?.contains("podSecurity: Off\n"));
         let rendered = keyed(documents(&setup.render(&["--values", file.to_str().unwrap()])?));
         let args = &only(&rendered, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"];
-        assert_eq!(*args, json!(["run", "--leader-elect", "--ipc-default=Isolated", "--cluster-domain=k8s.example.com"]));
+        assert_eq!(
+            *args,
+            json!([
+                "run",
+                "--leader-elect",
+                "--ipc-default=Isolated",
+                "--cluster-domain=k8s.example.com"
+            ])
+        );
         let policies = policies(&rendered);
         for (name, policy) in &policies {
             let own = policy["spec"]["settings"].as_object().context("no settings")?;
             assert!(own.contains_key("ipcDefault"), "{name}");
             for (key, value) in own {
-                let expected = if key == "optIn" { Some(json!(opt_in)) } else { settings.get(key).cloned() };
-                assert!(expected.is_none_or(|expected| expected == *value), "{name}: {key}: {value}");
+                let expected = if key == "optIn" {
+                    Some(json!(opt_in))
+                } else {
+                    settings.get(key).cloned()
+                };
+                assert!(
+                    expected.is_none_or(|expected| expected == *value),
+                    "{name}: {key}: {value}"
+                );
             }
             // A selector that contradicts the way to opt in would leave every Pod out.
             let selects = !policy["spec"]["objectSelector"].is_null();
@@ -111,7 +146,9 @@ fn every_policy() -> Result<BTreeSet<String>> {
             let name = entry?.file_name().into_string().unwrap();
             if name.ends_with(".yaml") {
                 let objects = read(&format!("{folder}/{name}"))?;
-                let policies = objects.iter().filter(|object| object["kind"] == "ClusterAdmissionPolicy");
+                let policies = objects
+                    .iter()
+                    .filter(|object| object["kind"] == "ClusterAdmissionPolicy");
                 names.extend(policies.map(|policy| policy["metadata"]["name"].as_str().unwrap().to_owned()));
             }
         }
@@ -150,7 +187,10 @@ async fn the_policies_accept_what_the_chart_makes() -> Result<()> {
         assert_eq!((fine, report.lines().count()), (found.len(), found.len()), "{report}");
         if variant == "Combined" {
             let module = &found["lmcache-pod-injection"]["spec"]["module"];
-            assert_eq!(*module, format!("registry://ghcr.io/lmcache-kubewarden/policies/pod-injection@{digest}"));
+            assert_eq!(
+                *module,
+                format!("registry://ghcr.io/lmcache-kubewarden/policies/pod-injection@{digest}")
+            );
         }
     }
     // What is wrong is found: the check above can fail.
@@ -176,7 +216,9 @@ async fn images_and_modules_are_where_the_values_say() -> Result<()> {
         "--set",
         "policies.registry=registry.example.com:5000/kv/policies,policies.tag=v9",
         "--set",
-        &format!("policies.digests.engine-validation={digest},controller.image.repository=registry.example.com/controller"),
+        &format!(
+            "policies.digests.engine-validation={digest},controller.image.repository=registry.example.com/controller"
+        ),
         "--set",
         &format!("controller.image.digest={digest},controller.image.tag=ignored"),
     ])?));
@@ -186,7 +228,11 @@ async fn images_and_modules_are_where_the_values_say() -> Result<()> {
         .collect();
     for (name, policy) in policies(&moved) {
         let module = modules[name].rsplit_once('/').unwrap().1.split_once(':').unwrap().0;
-        let version = if module == "engine-validation" { format!("@{digest}") } else { ":v9".to_owned() };
+        let version = if module == "engine-validation" {
+            format!("@{digest}")
+        } else {
+            ":v9".to_owned()
+        };
         let expected = format!("registry://registry.example.com:5000/kv/policies/{module}{version}");
         assert_eq!(policy["spec"]["module"], expected, "{name}");
     }

@@ -38,17 +38,37 @@ pub async fn setup() -> Result<&'static Setup> {
             .await??;
             let plane = ControlPlane::start(programs).await?;
             let chart = chart(plane.folder())?;
-            let setup = Setup { plane, helm, kubectl, chart };
+            let setup = Setup {
+                plane,
+                helm,
+                kubectl,
+                chart,
+            };
             let admin = setup.plane.cluster(Identity::Admin).await?;
             admin.gpu_node("node-0", &[("e2e.lmcache.ai/pool", "chart")]).await?;
             admin.runtime_class().await?;
             let mut objects: Vec<Value> = others().into();
-            let namespaces = [RENDER, LONG_NAMESPACE, "kubewarden", "admission", "team-a", "team-b", "monitoring"];
+            let namespaces = [
+                RENDER,
+                LONG_NAMESPACE,
+                "kubewarden",
+                "admission",
+                "team-a",
+                "team-b",
+                "monitoring",
+            ];
             objects.extend(namespaces.map(namespace));
-            let crds = objects.iter().filter(|object| object["kind"] == "CustomResourceDefinition");
+            let crds = objects
+                .iter()
+                .filter(|object| object["kind"] == "CustomResourceDefinition");
             let names: Vec<&str> = crds.map(|crd| crd["metadata"]["name"].as_str().unwrap()).collect();
             setup.apply(&objects)?;
-            let wait = ["wait", "--for=condition=Established", "--timeout=60s", "customresourcedefinition"];
+            let wait = [
+                "wait",
+                "--for=condition=Established",
+                "--timeout=60s",
+                "customresourcedefinition",
+            ];
             setup.kubectl(&[&wait[..], &names].concat(), None)?;
             Ok(setup)
         })
@@ -95,9 +115,24 @@ fn others() -> [Value; 4] {
             "clusteradmissionpolicies",
             "Cluster",
             &[
-                "policyServer", "mode", "module", "settings", "rules", "failurePolicy", "mutating", "backgroundAudit",
-                "matchPolicy", "matchConditions", "objectSelector", "sideEffects", "timeoutSeconds", "timeoutEvalSeconds",
-                "message", "namespaceSelector", "contextAwareResources", "allowInsideAdmissionControllerNamespace",
+                "policyServer",
+                "mode",
+                "module",
+                "settings",
+                "rules",
+                "failurePolicy",
+                "mutating",
+                "backgroundAudit",
+                "matchPolicy",
+                "matchConditions",
+                "objectSelector",
+                "sideEffects",
+                "timeoutSeconds",
+                "timeoutEvalSeconds",
+                "message",
+                "namespaceSelector",
+                "contextAwareResources",
+                "allowInsideAdmissionControllerNamespace",
             ],
         ),
         crd(
@@ -106,19 +141,52 @@ fn others() -> [Value; 4] {
             "policyservers",
             "Cluster",
             &[
-                "image", "replicas", "minAvailable", "maxUnavailable", "annotations", "labels", "env", "serviceAccountName",
-                "imagePullSecret", "insecureSources", "sourceAuthorities", "verificationConfig", "sigstoreTrustConfig",
-                "securityContexts", "affinity", "limits", "requests", "tolerations", "priorityClassName",
-                "namespacedPoliciesCapabilities", "webhookPort", "readinessProbePort", "metricsPort",
+                "image",
+                "replicas",
+                "minAvailable",
+                "maxUnavailable",
+                "annotations",
+                "labels",
+                "env",
+                "serviceAccountName",
+                "imagePullSecret",
+                "insecureSources",
+                "sourceAuthorities",
+                "verificationConfig",
+                "sigstoreTrustConfig",
+                "securityContexts",
+                "affinity",
+                "limits",
+                "requests",
+                "tolerations",
+                "priorityClassName",
+                "namespacedPoliciesCapabilities",
+                "webhookPort",
+                "readinessProbePort",
+                "metricsPort",
             ],
         ),
-        crd(prometheus, "PrometheusRule", "prometheusrules", "Namespaced", &["groups"]),
+        crd(
+            prometheus,
+            "PrometheusRule",
+            "prometheusrules",
+            "Namespaced",
+            &["groups"],
+        ),
         crd(
             prometheus,
             "ServiceMonitor",
             "servicemonitors",
             "Namespaced",
-            &["selector", "endpoints", "namespaceSelector", "jobLabel", "targetLabels", "podTargetLabels", "sampleLimit"],
+            &[
+                "selector",
+                "endpoints",
+                "namespaceSelector",
+                "jobLabel",
+                "targetLabels",
+                "podTargetLabels",
+                "sampleLimit",
+            ],
         ),
     ]
 }
@@ -153,7 +221,10 @@ fn chart(folder: &Path) -> Result<PathBuf> {
 pub fn copied(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
-        let (path, target) = { let entry = entry?; (entry.path(), to.join(entry.file_name())) };
+        let (path, target) = {
+            let entry = entry?;
+            (entry.path(), to.join(entry.file_name()))
+        };
         if path.is_dir() {
             copied(&path, &target)?;
         } else {
@@ -203,7 +274,11 @@ impl Setup {
             args.extend(["-n", namespace]);
         }
         let out = self.kubectl(&args, None)?;
-        Ok(if out.trim().is_empty() { None } else { Some(serde_json::from_str(&out)?) })
+        Ok(if out.trim().is_empty() {
+            None
+        } else {
+            Some(serde_json::from_str(&out)?)
+        })
     }
 
     pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Result<Value> {
@@ -220,7 +295,14 @@ impl Setup {
 
     /// What the API server says to objects, none of which is stored: unknown fields are refused.
     pub fn dry_run(&self, manifests: &str) -> Result<()> {
-        let args = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
+        let args = [
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--dry-run=server",
+            "-f",
+            "-",
+        ];
         self.kubectl(&args, Some(manifests))?;
         Ok(())
     }
@@ -234,7 +316,10 @@ impl Setup {
 
 /// Whether it succeeded, and what it printed.
 pub fn run(command: &mut Command, input: Option<&str>) -> Result<(bool, String, String)> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
     let mut stdin = child.stdin.take().context("no stdin")?;
     let input = input.unwrap_or_default().to_owned();
@@ -263,7 +348,11 @@ pub fn keyed(objects: Vec<Value>) -> BTreeMap<Key, Value> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let key = |object: &Value| {
         let metadata = &object["metadata"];
-        (text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
+        (
+            text(&object["kind"]),
+            text(&metadata["namespace"]),
+            text(&metadata["name"]),
+        )
     };
     let all: BTreeMap<Key, Value> = objects.into_iter().map(|object| (key(&object), object)).collect();
     assert_eq!(all.len(), count, "an object is there twice: {:?}", all.keys());
@@ -280,6 +369,8 @@ pub fn only<'a>(objects: &'a BTreeMap<Key, Value>, kind: &str) -> &'a Value {
 
 /// The policies among objects.
 pub fn policies(objects: &BTreeMap<Key, Value>) -> BTreeMap<&str, &Value> {
-    let policies = objects.iter().filter(|((kind, _, _), _)| kind == "ClusterAdmissionPolicy");
+    let policies = objects
+        .iter()
+        .filter(|((kind, _, _), _)| kind == "ClusterAdmissionPolicy");
     policies.map(|((_, _, name), policy)| (name.as_str(), policy)).collect()
 }

@@ -10,7 +10,15 @@ use crate::setup::{Setup, installing};
 use crate::shared::engine;
 
 fn policies(setup: &Setup) -> Result<BTreeSet<String>> {
-    let names = setup.kubectl(&["get", "clusteradmissionpolicies", "-o", "jsonpath={.items[*].metadata.name}"], None)?;
+    let names = setup.kubectl(
+        &[
+            "get",
+            "clusteradmissionpolicies",
+            "-o",
+            "jsonpath={.items[*].metadata.name}",
+        ],
+        None,
+    )?;
     Ok(names.split_whitespace().map(str::to_owned).collect())
 }
 
@@ -21,7 +29,15 @@ async fn step_by_step_beside_the_go_operator() -> Result<()> {
     // As a Go operator's manifests do, with fields of their own.
     let crds = repository().join("deploy/crds");
     setup.kubectl(&["apply", "-k", crds.to_str().unwrap()], None)?;
-    setup.kubectl(&["wait", "--for=condition=Established", "customresourcedefinition", "lmcacheengines.lmcache.lmcache.ai"], None)?;
+    setup.kubectl(
+        &[
+            "wait",
+            "--for=condition=Established",
+            "customresourcedefinition",
+            "lmcacheengines.lmcache.lmcache.ai",
+        ],
+        None,
+    )?;
     setup.apply(&[engine("team-a", "kv", "nowhere")])?;
     let kept = setup.get("lmcacheengine", "team-a", "kv")?["metadata"]["uid"].clone();
 
@@ -44,12 +60,20 @@ async fn step_by_step_beside_the_go_operator() -> Result<()> {
         setup.helm(&words.collect::<Vec<_>>())?;
         let controller = setup.find("deployment", "lmcache-system", "lmcache-controller")?;
         seen.push((policies(setup)?.len(), controller.is_some()));
-        assert_eq!(setup.get("lmcacheengine", "team-a", "kv")?["metadata"]["uid"], kept, "{command}");
+        assert_eq!(
+            setup.get("lmcacheengine", "team-a", "kv")?["metadata"]["uid"],
+            kept,
+            "{command}"
+        );
     }
     // Validation and preflight; injection; the audit; the guard; the controller.
     assert_eq!(seen, [(2, false), (4, false), (6, false), (7, false), (7, true)]);
-    let args = &setup.get("deployment", "lmcache-system", "lmcache-controller")?["spec"]["template"]["spec"]["containers"][0]["args"];
-    assert!(args.as_array().unwrap().contains(&Value::from("--ipc-default=HostShm")), "{args}");
+    let args = &setup.get("deployment", "lmcache-system", "lmcache-controller")?["spec"]["template"]["spec"]["containers"]
+        [0]["args"];
+    assert!(
+        args.as_array().unwrap().contains(&Value::from("--ipc-default=HostShm")),
+        "{args}"
+    );
     let guard = setup.get("clusteradmissionpolicy", "", "lmcache-guard")?;
     assert_eq!(guard["spec"]["settings"]["ipcDefault"], "HostShm");
     let kind = setup.get("customresourcedefinition", "", "lmcacheengines.lmcache.lmcache.ai")?;

@@ -8,70 +8,306 @@ use crate::setup::{LONG_NAMESPACE, documents, keyed, only, policies, setup};
 /// What is switched, by the arguments after `--set`, with an object that is there then and not otherwise (or, with `!`, the
 /// other way round), and something in it.
 const SWITCHES: &[(&str, &str, &str)] = &[
-    ("commonLabels.team=ml", "Deployment/lmcache-controller", "/metadata/labels/team=ml"),
-    ("imagePullSecrets[0].name=login", "Deployment/lmcache-controller", "/spec/template/spec/imagePullSecrets/0/name=login"),
-    ("crds.install=false", "!CustomResourceDefinition/lmcacheengines.lmcache.lmcache.ai", ""),
+    (
+        "commonLabels.team=ml",
+        "Deployment/lmcache-controller",
+        "/metadata/labels/team=ml",
+    ),
+    (
+        "imagePullSecrets[0].name=login",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/imagePullSecrets/0/name=login",
+    ),
+    (
+        "crds.install=false",
+        "!CustomResourceDefinition/lmcacheengines.lmcache.lmcache.ai",
+        "",
+    ),
     ("rbac.userRoles=false", "!ClusterRole/lmcacheengine-editor", ""),
     ("controller.enabled=false", "!Deployment/lmcache-controller", ""),
     ("controller.enabled=false", "!ClusterRoleBinding/lmcache-controller", ""),
-    ("controller.image.pullPolicy=Always", "Deployment/lmcache-controller", "/spec/template/spec/containers/0/imagePullPolicy=Always"),
-    ("controller.replicas=3", "Deployment/lmcache-controller", "/spec/replicas=3"),
-    ("controller.leaderElection=false", "Deployment/lmcache-controller", "/spec/template/spec/containers/0/args/1=--ipc-default=HostIPC"),
-    ("controller.concurrency=16", "Deployment/lmcache-controller", "/spec/template/spec/containers/0/args/4=--concurrency=16"),
-    ("controller.logLevel=debug", "Deployment/lmcache-controller", "/spec/template/spec/containers/0/args/4=--log-level=debug"),
-    ("controller.logFormat=text", "Deployment/lmcache-controller", "/spec/template/spec/containers/0/args/4=--log-format=text"),
-    ("controller.extraArgs={--metrics-bind-address=:9999}", "Deployment/lmcache-controller", "/spec/template/spec/containers/0/args/4=--metrics-bind-address=:9999"),
-    ("controller.env[0].name=HTTPS_PROXY,controller.env[0].value=http://proxy:3128", "Deployment/lmcache-controller", "/spec/template/spec/containers/0/env/2/name=HTTPS_PROXY"),
-    ("controller.resources.limits.memory=1Gi", "Deployment/lmcache-controller", "/spec/template/spec/containers/0/resources/limits/memory=1Gi"),
-    ("controller.nodeSelector.pool=infra", "Deployment/lmcache-controller", "/spec/template/spec/nodeSelector/pool=infra"),
-    ("controller.tolerations[0].key=infra,controller.tolerations[0].operator=Exists", "Deployment/lmcache-controller", "/spec/template/spec/tolerations/0/key=infra"),
-    ("controller.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey=zone", "Deployment/lmcache-controller", "/spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/0/topologyKey=zone"),
-    ("controller.topologySpreadConstraints[0].maxSkew=1,controller.topologySpreadConstraints[0].topologyKey=zone,controller.topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway", "Deployment/lmcache-controller", "/spec/template/spec/topologySpreadConstraints/0/maxSkew=1"),
-    ("controller.priorityClassName=system-cluster-critical", "Deployment/lmcache-controller", "/spec/template/spec/priorityClassName=system-cluster-critical"),
-    ("controller.podAnnotations.note=x", "Deployment/lmcache-controller", "/spec/template/metadata/annotations/note=x"),
-    ("controller.podLabels.note=x", "Deployment/lmcache-controller", "/spec/template/metadata/labels/note=x"),
-    ("controller.serviceAccount.annotations.note=x", "ServiceAccount/lmcache-controller", "/metadata/annotations/note=x"),
-    ("controller.service.annotations.note=x", "Service/lmcache-controller-metrics", "/metadata/annotations/note=x"),
-    ("controller.podDisruptionBudget.enabled=true", "PodDisruptionBudget/lmcache-controller", "/spec/maxUnavailable=1"),
-    ("controller.podDisruptionBudget.enabled=true,controller.podDisruptionBudget.minAvailable=50%", "PodDisruptionBudget/lmcache-controller", "/spec/minAvailable=50%"),
+    (
+        "controller.image.pullPolicy=Always",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/containers/0/imagePullPolicy=Always",
+    ),
+    (
+        "controller.replicas=3",
+        "Deployment/lmcache-controller",
+        "/spec/replicas=3",
+    ),
+    (
+        "controller.leaderElection=false",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/containers/0/args/1=--ipc-default=HostIPC",
+    ),
+    (
+        "controller.concurrency=16",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/containers/0/args/4=--concurrency=16",
+    ),
+    (
+        "controller.logLevel=debug",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/containers/0/args/4=--log-level=debug",
+    ),
+    (
+        "controller.logFormat=text",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/containers/0/args/4=--log-format=text",
+    ),
+    (
+        "controller.extraArgs={--metrics-bind-address=:9999}",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/containers/0/args/4=--metrics-bind-address=:9999",
+    ),
+    (
+        "controller.env[0].name=HTTPS_PROXY,controller.env[0].value=http://proxy:3128",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/containers/0/env/2/name=HTTPS_PROXY",
+    ),
+    (
+        "controller.resources.limits.memory=1Gi",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/containers/0/resources/limits/memory=1Gi",
+    ),
+    (
+        "controller.nodeSelector.pool=infra",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/nodeSelector/pool=infra",
+    ),
+    (
+        "controller.tolerations[0].key=infra,controller.tolerations[0].operator=Exists",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/tolerations/0/key=infra",
+    ),
+    (
+        "controller.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey=zone",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/0/topologyKey=zone",
+    ),
+    (
+        "controller.topologySpreadConstraints[0].maxSkew=1,controller.topologySpreadConstraints[0].topologyKey=zone,controller.topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/topologySpreadConstraints/0/maxSkew=1",
+    ),
+    (
+        "controller.priorityClassName=system-cluster-critical",
+        "Deployment/lmcache-controller",
+        "/spec/template/spec/priorityClassName=system-cluster-critical",
+    ),
+    (
+        "controller.podAnnotations.note=x",
+        "Deployment/lmcache-controller",
+        "/spec/template/metadata/annotations/note=x",
+    ),
+    (
+        "controller.podLabels.note=x",
+        "Deployment/lmcache-controller",
+        "/spec/template/metadata/labels/note=x",
+    ),
+    (
+        "controller.serviceAccount.annotations.note=x",
+        "ServiceAccount/lmcache-controller",
+        "/metadata/annotations/note=x",
+    ),
+    (
+        "controller.service.annotations.note=x",
+        "Service/lmcache-controller-metrics",
+        "/metadata/annotations/note=x",
+    ),
+    (
+        "controller.podDisruptionBudget.enabled=true",
+        "PodDisruptionBudget/lmcache-controller",
+        "/spec/maxUnavailable=1",
+    ),
+    (
+        "controller.podDisruptionBudget.enabled=true,controller.podDisruptionBudget.minAvailable=50%",
+        "PodDisruptionBudget/lmcache-controller",
+        "/spec/minAvailable=50%",
+    ),
     ("policies.enabled=false", "!ClusterAdmissionPolicy/lmcache-guard", ""),
     ("policies.enabled=false", "!ClusterRole/lmcache-kubewarden-policies", ""),
-    ("policies.auditScannerRole=false", "!ClusterRole/lmcache-kubewarden-view", ""),
-    ("policies.excludedNamespaces={kube-system}", "ClusterAdmissionPolicy/lmcache-guard", "/spec/namespaceSelector/matchExpressions/0/values/1=kubewarden"),
-    ("policies.timeoutSeconds=5", "ClusterAdmissionPolicy/lmcache-guard", "/spec/timeoutEvalSeconds=5"),
-    ("policies.engineValidation.enabled=false", "!ClusterAdmissionPolicy/lmcache-engine-validation", ""),
-    ("policies.engineValidation.mode=monitor", "ClusterAdmissionPolicy/lmcache-engine-validation", "/spec/mode=monitor"),
-    ("policies.engineValidation.failurePolicy=Ignore", "ClusterAdmissionPolicy/lmcache-engine-validation", "/spec/failurePolicy=Ignore"),
-    ("policies.podInjection.lmcache=false", "!ClusterAdmissionPolicy/lmcache-pod-injection", ""),
-    ("policies.podInjection.cacheblend=false", "!ClusterAdmissionPolicy/cacheblend-pod-injection", ""),
-    ("policies.podInjection.variant=Separate", "ClusterAdmissionPolicy/lmcache-payload-staging", "/spec/mutating=true"),
-    ("policies.podInjection.variant=Separate", "!ClusterAdmissionPolicy/lmcache-pod-injection", ""),
-    ("policies.podInjection.variant=Separate,policies.podInjection.lmcache=false", "ClusterAdmissionPolicy/cacheblend-injection", "/spec/mutating=true"),
-    ("policies.guard.enabled=false", "!ClusterAdmissionPolicy/lmcache-guard", ""),
-    ("policies.guard.mode=monitor", "ClusterAdmissionPolicy/lmcache-guard", "/spec/mode=monitor"),
-    ("policies.guard.failurePolicy=Ignore", "ClusterAdmissionPolicy/lmcache-guard", "/spec/failurePolicy=Ignore"),
-    ("policies.wiringAudit.lmcache=false", "!ClusterAdmissionPolicy/lmcache-wiring-audit", ""),
-    ("policies.wiringAudit.cacheblend=false", "!ClusterAdmissionPolicy/cacheblend-wiring-audit", ""),
-    ("policies.settings.optIn=Annotation", "!ClusterAdmissionPolicy/cacheblend-wiring-audit", ""),
-    ("policies.settings.optIn=Annotation", "ClusterAdmissionPolicy/lmcache-pod-injection", "/spec/matchConditions/0/name=names-an-engine"),
-    ("policies.settings.optIn=Annotation,policies.podInjection.variant=Separate", "ClusterAdmissionPolicy/cacheblend-injection", "/spec/matchConditions/0/name=names-an-engine"),
-    ("policies.workloadPreflight.enabled=false", "!ClusterAdmissionPolicy/lmcache-workload-preflight", ""),
-    ("policies.workloadPreflight.leaderWorkerSet=true", "ClusterAdmissionPolicy/lmcache-workload-preflight-leaderworkerset", "/spec/mode=monitor"),
-    ("policyServer.name=critical", "ClusterAdmissionPolicy/lmcache-pod-injection", "/spec/policyServer=critical"),
-    ("policyServer.serviceAccountName=reader", "ClusterRoleBinding/lmcache-kubewarden-policies", "/subjects/0/name=reader"),
-    ("policyServer.namespace=admission", "ClusterRoleBinding/lmcache-kubewarden-policies", "/subjects/0/namespace=admission"),
-    ("policyServer.namespace=admission", "ClusterAdmissionPolicy/lmcache-guard", "/spec/namespaceSelector/matchExpressions/0/values/3=admission"),
-    ("policyServer.dedicated.enabled=true", "PolicyServer/lmcache", "/spec/replicas=2"),
-    ("policyServer.dedicated.enabled=true", "!ClusterRoleBinding/lmcache-kubewarden-policies", ""),
-    ("policyServer.dedicated.enabled=true", "ClusterAdmissionPolicy/cacheblend-wiring-audit", "/spec/policyServer=lmcache"),
-    ("policyServer.dedicated.enabled=true,policyServer.namespace=admission", "ClusterRoleBinding/lmcache-kubewarden-policies-own-server", "/subjects/0/namespace=admission"),
-    ("policyServer.dedicated.enabled=true,policyServer.dedicated.imagePullSecret=login,policyServer.dedicated.insecureSources={registry.local:5000}", "PolicyServer/lmcache", "/spec/imagePullSecret=login"),
-    ("policyServer.dedicated.enabled=true,policyServer.dedicated.extraSpec.webhookPort=9443,policyServer.dedicated.env[0].name=KUBEWARDEN_WORKERS", "PolicyServer/lmcache", "/spec/webhookPort=9443"),
-    ("networkPolicy.engines.enabled=true,networkPolicy.engines.namespaces={team-a,team-b}", "NetworkPolicy/lmcache-engine-http", "/metadata/namespace=team-a"),
-    ("networkPolicy.controller.enabled=true", "NetworkPolicy/lmcache-controller", "/spec/ingress/0/ports/0/port=metrics"),
-    ("monitoring.serviceMonitor.enabled=true,monitoring.serviceMonitor.labels.release=prometheus", "ServiceMonitor/lmcache-controller", "/metadata/labels/release=prometheus"),
-    ("monitoring.prometheusRule.enabled=true,monitoring.prometheusRule.labels.release=prometheus", "PrometheusRule/", "/metadata/labels/release=prometheus"),
-    ("monitoring.dashboard.enabled=true,monitoring.dashboard.annotations.grafana_folder=LMCache", "ConfigMap/lmcache-dashboard", "/metadata/labels/grafana_dashboard=1"),
+    (
+        "policies.auditScannerRole=false",
+        "!ClusterRole/lmcache-kubewarden-view",
+        "",
+    ),
+    (
+        "policies.excludedNamespaces={kube-system}",
+        "ClusterAdmissionPolicy/lmcache-guard",
+        "/spec/namespaceSelector/matchExpressions/0/values/1=kubewarden",
+    ),
+    (
+        "policies.timeoutSeconds=5",
+        "ClusterAdmissionPolicy/lmcache-guard",
+        "/spec/timeoutEvalSeconds=5",
+    ),
+    (
+        "policies.engineValidation.enabled=false",
+        "!ClusterAdmissionPolicy/lmcache-engine-validation",
+        "",
+    ),
+    (
+        "policies.engineValidation.mode=monitor",
+        "ClusterAdmissionPolicy/lmcache-engine-validation",
+        "/spec/mode=monitor",
+    ),
+    (
+        "policies.engineValidation.failurePolicy=Ignore",
+        "ClusterAdmissionPolicy/lmcache-engine-validation",
+        "/spec/failurePolicy=Ignore",
+    ),
+    (
+        "policies.podInjection.lmcache=false",
+        "!ClusterAdmissionPolicy/lmcache-pod-injection",
+        "",
+    ),
+    (
+        "policies.podInjection.cacheblend=false",
+        "!ClusterAdmissionPolicy/cacheblend-pod-injection",
+        "",
+    ),
+    (
+        "policies.podInjection.variant=Separate",
+        "ClusterAdmissionPolicy/lmcache-payload-staging",
+        "/spec/mutating=true",
+    ),
+    (
+        "policies.podInjection.variant=Separate",
+        "!ClusterAdmissionPolicy/lmcache-pod-injection",
+        "",
+    ),
+    (
+        "policies.podInjection.variant=Separate,policies.podInjection.lmcache=false",
+        "ClusterAdmissionPolicy/cacheblend-injection",
+        "/spec/mutating=true",
+    ),
+    (
+        "policies.guard.enabled=false",
+        "!ClusterAdmissionPolicy/lmcache-guard",
+        "",
+    ),
+    (
+        "policies.guard.mode=monitor",
+        "ClusterAdmissionPolicy/lmcache-guard",
+        "/spec/mode=monitor",
+    ),
+    (
+        "policies.guard.failurePolicy=Ignore",
+        "ClusterAdmissionPolicy/lmcache-guard",
+        "/spec/failurePolicy=Ignore",
+    ),
+    (
+        "policies.wiringAudit.lmcache=false",
+        "!ClusterAdmissionPolicy/lmcache-wiring-audit",
+        "",
+    ),
+    (
+        "policies.wiringAudit.cacheblend=false",
+        "!ClusterAdmissionPolicy/cacheblend-wiring-audit",
+        "",
+    ),
+    (
+        "policies.settings.optIn=Annotation",
+        "!ClusterAdmissionPolicy/cacheblend-wiring-audit",
+        "",
+    ),
+    (
+        "policies.settings.optIn=Annotation",
+        "ClusterAdmissionPolicy/lmcache-pod-injection",
+        "/spec/matchConditions/0/name=names-an-engine",
+    ),
+    (
+        "policies.settings.optIn=Annotation,policies.podInjection.variant=Separate",
+        "ClusterAdmissionPolicy/cacheblend-injection",
+        "/spec/matchConditions/0/name=names-an-engine",
+    ),
+    (
+        "policies.workloadPreflight.enabled=false",
+        "!ClusterAdmissionPolicy/lmcache-workload-preflight",
+        "",
+    ),
+    (
+        "policies.workloadPreflight.leaderWorkerSet=true",
+        "ClusterAdmissionPolicy/lmcache-workload-preflight-leaderworkerset",
+        "/spec/mode=monitor",
+    ),
+    (
+        "policyServer.name=critical",
+        "ClusterAdmissionPolicy/lmcache-pod-injection",
+        "/spec/policyServer=critical",
+    ),
+    (
+        "policyServer.serviceAccountName=reader",
+        "ClusterRoleBinding/lmcache-kubewarden-policies",
+        "/subjects/0/name=reader",
+    ),
+    (
+        "policyServer.namespace=admission",
+        "ClusterRoleBinding/lmcache-kubewarden-policies",
+        "/subjects/0/namespace=admission",
+    ),
+    (
+        "policyServer.namespace=admission",
+        "ClusterAdmissionPolicy/lmcache-guard",
+        "/spec/namespaceSelector/matchExpressions/0/values/3=admission",
+    ),
+    (
+        "policyServer.dedicated.enabled=true",
+        "PolicyServer/lmcache",
+        "/spec/replicas=2",
+    ),
+    (
+        "policyServer.dedicated.enabled=true",
+        "!ClusterRoleBinding/lmcache-kubewarden-policies",
+        "",
+    ),
+    (
+        "policyServer.dedicated.enabled=true",
+        "ClusterAdmissionPolicy/cacheblend-wiring-audit",
+        "/spec/policyServer=lmcache",
+    ),
+    (
+        "policyServer.dedicated.enabled=true,policyServer.namespace=admission",
+        "ClusterRoleBinding/lmcache-kubewarden-policies-own-server",
+        "/subjects/0/namespace=admission",
+    ),
+    (
+        "policyServer.dedicated.enabled=true,policyServer.dedicated.imagePullSecret=login,policyServer.dedicated.insecureSources={registry.local:5000}",
+        "PolicyServer/lmcache",
+        "/spec/imagePullSecret=login",
+    ),
+    (
+        "policyServer.dedicated.enabled=true,policyServer.dedicated.extraSpec.webhookPort=9443,policyServer.dedicated.env[0].name=KUBEWARDEN_WORKERS",
+        "PolicyServer/lmcache",
+        "/spec/webhookPort=9443",
+    ),
+    (
+        "networkPolicy.engines.enabled=true,networkPolicy.engines.namespaces={team-a,team-b}",
+        "NetworkPolicy/lmcache-engine-http",
+        "/metadata/namespace=team-a",
+    ),
+    (
+        "networkPolicy.controller.enabled=true",
+        "NetworkPolicy/lmcache-controller",
+        "/spec/ingress/0/ports/0/port=metrics",
+    ),
+    (
+        "monitoring.serviceMonitor.enabled=true,monitoring.serviceMonitor.labels.release=prometheus",
+        "ServiceMonitor/lmcache-controller",
+        "/metadata/labels/release=prometheus",
+    ),
+    (
+        "monitoring.prometheusRule.enabled=true,monitoring.prometheusRule.labels.release=prometheus",
+        "PrometheusRule/",
+        "/metadata/labels/release=prometheus",
+    ),
+    (
+        "monitoring.dashboard.enabled=true,monitoring.dashboard.annotations.grafana_folder=LMCache",
+        "ConfigMap/lmcache-dashboard",
+        "/metadata/labels/grafana_dashboard=1",
+    ),
 ];
 
 /// The object of a kind whose name this is, or begins with it.
@@ -114,7 +350,9 @@ async fn every_switch_makes_what_it_says_and_the_api_server_takes_it() -> Result
         }
         // Without the kinds, which were judged above, it takes a tenth of the time.
         if !done.contains(values) && *values != "crds.install=false" {
-            let objects = objects.iter().filter(|object| object["kind"] != "CustomResourceDefinition");
+            let objects = objects
+                .iter()
+                .filter(|object| object["kind"] != "CustomResourceDefinition");
             let list = json!({"apiVersion": "v1", "kind": "List", "items": objects.collect::<Vec<_>>()});
             setup.dry_run(&list.to_string()).with_context(|| (*values).to_owned())?;
             done.push(values);
@@ -131,7 +369,11 @@ fn no_switch_is_left_out() {
             Value::Bool(_) => found.push(path.to_owned()),
             Value::Object(members) => {
                 for (key, member) in members {
-                    switches(&format!("{path}{}{key}", if path.is_empty() { "" } else { "." }), member, found);
+                    switches(
+                        &format!("{path}{}{key}", if path.is_empty() { "" } else { "." }),
+                        member,
+                        found,
+                    );
                 }
             }
             _ => {}
@@ -144,7 +386,11 @@ fn no_switch_is_left_out() {
     // Setting of a policy: same.rs.
     found.retain(|path| path != "policies.engineValidation.requirePinnedImages");
     for path in found {
-        let given = |values: &str| values.split(',').any(|value| value.split('=').next() == Some(path.as_str()));
+        let given = |values: &str| {
+            values
+                .split(',')
+                .any(|value| value.split('=').next() == Some(path.as_str()))
+        };
         assert!(SWITCHES.iter().any(|(values, _, _)| given(values)), "{path}");
     }
 }
@@ -157,10 +403,15 @@ async fn the_chart_is_clean_for_lint() -> Result<()> {
     assert!(report.contains("0 chart(s) failed"), "{report}");
     // Several switches together.
     let everything = [
-        "lint", "--strict", setup.chart.to_str().unwrap(),
-        "--set", "policyServer.dedicated.enabled=true,policies.settings.optIn=Annotation,policies.podInjection.variant=Separate",
-        "--set", "monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true,monitoring.dashboard.enabled=true",
-        "--set", "networkPolicy.engines.enabled=true,networkPolicy.engines.namespaces={team-a}",
+        "lint",
+        "--strict",
+        setup.chart.to_str().unwrap(),
+        "--set",
+        "policyServer.dedicated.enabled=true,policies.settings.optIn=Annotation,policies.podInjection.variant=Separate",
+        "--set",
+        "monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true,monitoring.dashboard.enabled=true",
+        "--set",
+        "networkPolicy.engines.enabled=true,networkPolicy.engines.namespaces={team-a}",
     ];
     setup.helm(&everything)?;
     Ok(())
@@ -181,7 +432,10 @@ async fn long_names_and_another_namespace_do() -> Result<()> {
         "--set", "networkPolicy.controller.enabled=true,controller.replicas=2,controller.podDisruptionBudget.enabled=true",
         "--set", "commonLabels.team=ml,policies.workloadPreflight.leaderWorkerSet=true",
     ])?;
-    assert!(!rendered.contains("lmcache-system"), "the namespace of the manifests is left somewhere");
+    assert!(
+        !rendered.contains("lmcache-system"),
+        "the namespace of the manifests is left somewhere"
+    );
     setup.dry_run(&rendered)?;
     let objects = keyed(documents(&rendered));
     for ((kind, namespace, name), object) in &objects {
@@ -192,14 +446,23 @@ async fn long_names_and_another_namespace_do() -> Result<()> {
         assert!(elsewhere || namespace == LONG_NAMESPACE, "{kind} {namespace}/{name}");
     }
     for kind in ["ClusterRoleBinding", "RoleBinding"] {
-        let bindings = objects.iter().filter(|((of, _, name), _)| of == kind && name == "lmcache-controller");
+        let bindings = objects
+            .iter()
+            .filter(|((of, _, name), _)| of == kind && name == "lmcache-controller");
         for (_, binding) in bindings {
             assert_eq!(binding["subjects"][0]["namespace"], LONG_NAMESPACE, "{kind}");
         }
     }
     let template = &only(&objects, "Deployment")["spec"]["template"];
-    assert_eq!(template["metadata"]["labels"]["app.kubernetes.io/name"], "lmcache-controller");
-    assert!(policies(&objects).values().all(|policy| policy["spec"]["policyServer"] == "lmcache"));
+    assert_eq!(
+        template["metadata"]["labels"]["app.kubernetes.io/name"],
+        "lmcache-controller"
+    );
+    assert!(
+        policies(&objects)
+            .values()
+            .all(|policy| policy["spec"]["policyServer"] == "lmcache")
+    );
     Ok(())
 }
 
@@ -222,8 +485,16 @@ async fn monitoring_is_the_files() -> Result<()> {
     let monitor = only(&rendered, "ServiceMonitor");
     let service = only(&rendered, "Service");
     let wanted = monitor["spec"]["selector"]["matchLabels"].as_object().unwrap();
-    assert!(wanted.iter().all(|(key, value)| service["metadata"]["labels"][key] == *value), "{wanted:?}");
-    assert_eq!(monitor["spec"]["endpoints"][0]["port"], service["spec"]["ports"][0]["name"]);
+    assert!(
+        wanted
+            .iter()
+            .all(|(key, value)| service["metadata"]["labels"][key] == *value),
+        "{wanted:?}"
+    );
+    assert_eq!(
+        monitor["spec"]["endpoints"][0]["port"],
+        service["spec"]["ports"][0]["name"]
+    );
     assert_eq!(monitor["spec"]["endpoints"][0]["honorLabels"], true);
     assert_eq!(monitor["metadata"]["namespace"], service["metadata"]["namespace"]);
     Ok(())

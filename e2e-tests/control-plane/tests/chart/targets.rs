@@ -16,7 +16,10 @@ const KIND: &str = "lmcacheengines.lmcache.lmcache.ai";
 impl Setup {
     fn make(&self, args: &[&str]) -> Command {
         let mut command = self.command("make".as_ref());
-        command.current_dir(repository()).arg(format!("KUBECTL={}", self.kubectl.display())).args(args);
+        command
+            .current_dir(repository())
+            .arg(format!("KUBECTL={}", self.kubectl.display()))
+            .args(args);
         // Those of a `make e2e` around this are not meant for it.
         for variable in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"] {
             command.env_remove(variable);
@@ -66,10 +69,22 @@ async fn the_targets_install_and_remove_and_delete_no_engine_unasked() -> Result
     assert!(said.contains(&context), "{said}");
     let deployment = setup.get("deployment", "lmcache-system", "lmcache-controller")?;
     assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["image"], IMAGE);
-    setup.kubectl(&["-n", "lmcache-system", "rollout", "status", "deployment/lmcache-controller", "--timeout=90s"], None)?;
+    setup.kubectl(
+        &[
+            "-n",
+            "lmcache-system",
+            "rollout",
+            "status",
+            "deployment/lmcache-controller",
+            "--timeout=90s",
+        ],
+        None,
+    )?;
     let can = |verb: &str, what: &str| {
         let as_controller = ["auth", "can-i", verb, what, "--as", Identity::Controller.user(), "-A"];
-        setup.kubectl(&as_controller, None).is_ok_and(|answer| answer.trim() == "yes")
+        setup
+            .kubectl(&as_controller, None)
+            .is_ok_and(|answer| answer.trim() == "yes")
     };
     assert!(can("create", "daemonsets.apps") && can("list", KIND) && !can("delete", KIND));
 
@@ -80,7 +95,11 @@ async fn the_targets_install_and_remove_and_delete_no_engine_unasked() -> Result
         assert!(complaint.contains(text), "{text} is not in: {complaint}");
     }
     assert!(!complaint.contains("team-a"), "{complaint}");
-    assert!(setup.find("deployment", "lmcache-system", "lmcache-controller")?.is_some());
+    assert!(
+        setup
+            .find("deployment", "lmcache-system", "lmcache-controller")?
+            .is_some()
+    );
     setup.kubectl(&["-n", "lmcache-system", "delete", "lmcacheengine", "kv"], None)?;
     let said = setup.made(&["undeploy"])?;
     assert!(said.contains(&context), "{said}");
@@ -116,7 +135,10 @@ async fn plain_manifests_are_handed_over_to_helm() -> Result<()> {
     assert_eq!(setup.get("lmcacheengine", "team-a", "kv")?["metadata"]["uid"], kept);
 
     let complaint = setup.make_refuses(&["deploy", &format!("IMG={IMAGE}")])?;
-    assert!(complaint.contains("conflict") && complaint.contains("FORCE=1"), "{complaint}");
+    assert!(
+        complaint.contains("conflict") && complaint.contains("FORCE=1"),
+        "{complaint}"
+    );
     setup.helm(&["uninstall", "lmcache", "--namespace", "lmcache-system", "--wait"])?;
     setup.made(&["uninstall", "FORCE=1"])?;
     setup.kubectl(&["delete", "namespace", "lmcache-system"], None)?;
@@ -130,7 +152,10 @@ async fn files_to_apply_and_the_package_are_taken_by_the_api_server() -> Result<
     let (setup, _alone) = installing().await?;
     let chart = |args: &[&str]| -> Result<String> {
         let mut command = Command::new("cargo");
-        command.current_dir(repository()).args(["run", "--locked", "--quiet", "-p", "chart", "--"]).args(args);
+        command
+            .current_dir(repository())
+            .args(["run", "--locked", "--quiet", "-p", "chart", "--"])
+            .args(args);
         let (succeeded, out, err) = run(&mut command, None)?;
         ensure!(succeeded, "chart {}: {err}", args.join(" "));
         Ok(out)
@@ -142,13 +167,21 @@ async fn files_to_apply_and_the_package_are_taken_by_the_api_server() -> Result<
     setup.dry_run(&dist("policies.yaml")?)?;
     let policies = chart(&["policies", "--registry=registry.example.com/kv"])?;
     setup.dry_run(&policies)?;
-    assert_eq!(documents(&policies).iter().filter(|object| object["kind"] == "ClusterAdmissionPolicy").count(), 7);
+    assert_eq!(
+        documents(&policies)
+            .iter()
+            .filter(|object| object["kind"] == "ClusterAdmissionPolicy")
+            .count(),
+        7
+    );
 
     let folder = setup.plane.folder().join("package");
     let target = format!("TARGET={}", folder.display());
     let said = setup.made(&["chart", &format!("HELM={}", setup.helm.display()), &target])?;
     assert!(said.contains("Successfully packaged chart"), "{said}");
-    let package = folder.join("chart").join(format!("lmcache-kubewarden-{}.tgz", env!("CARGO_PKG_VERSION")));
+    let package = folder
+        .join("chart")
+        .join(format!("lmcache-kubewarden-{}.tgz", env!("CARGO_PKG_VERSION")));
     let package = package.to_str().unwrap();
     let folder = repository().join("deploy/chart");
     let rendered = |chart: &str| setup.helm(&["template", "any", chart, "--namespace", "any"]);
@@ -160,8 +193,14 @@ async fn files_to_apply_and_the_package_are_taken_by_the_api_server() -> Result<
 fn without_a_cluster_nothing_is_tried() {
     for target in ["install", "uninstall", "undeploy"] {
         let mut command = Command::new(repository().join("tools/cluster"));
-        command.arg(target).env("KUBECONFIG", "/nowhere").env("KUBECTL", "/nowhere/kubectl");
+        command
+            .arg(target)
+            .env("KUBECONFIG", "/nowhere")
+            .env("KUBECTL", "/nowhere/kubectl");
         let (succeeded, _, err) = run(&mut command, None).unwrap();
-        assert!(!succeeded && err.contains("there is no /nowhere/kubectl in PATH"), "{err}");
+        assert!(
+            !succeeded && err.contains("there is no /nowhere/kubectl in PATH"),
+            "{err}"
+        );
     }
 }
