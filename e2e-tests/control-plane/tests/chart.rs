@@ -10,6 +10,8 @@
     reason = "tests"
 )]
 
+#[path = "chart/kinds.rs"]
+mod kinds;
 #[path = "chart/life.rs"]
 mod life;
 #[path = "chart/network.rs"]

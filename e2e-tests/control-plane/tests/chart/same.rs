@@ -162,9 +162,10 @@ fn every_policy() -> Result<BTreeSet<String>> {
 async fn the_policies_accept_what_the_chart_makes() -> Result<()> {
     let setup = setup().await?;
     let digest = format!("sha256:{}", "ab".repeat(32));
+    // All in one folder: each module is compiled once.
+    let folder = setup.plane.folder().join("check");
+    let mut count = 0;
     for (opt_in, variant) in VARIANTS {
-        let folder = setup.plane.folder().join(format!("check-{opt_in}-{variant}"));
-        fs::create_dir_all(&folder)?;
         let rendered = setup.render(&[
             "--set",
             &format!("policies.settings.optIn={opt_in},policies.podInjection.variant={variant}"),
@@ -177,14 +178,22 @@ async fn the_policies_accept_what_the_chart_makes() -> Result<()> {
             "--set",
             &format!("policies.workloadPreflight.leaderWorkerSet=true,policies.digests.pod-injection={digest}"),
         ])?;
+        let folder = folder.join(format!("{opt_in}-{variant}"));
+        fs::create_dir_all(&folder)?;
         let rendered = keyed(documents(&rendered));
         let found = policies(&rendered);
         for (name, policy) in &found {
             fs::write(folder.join(format!("{name}.json")), policy.to_string())?;
+            count += 1;
         }
-        let report = check_policies(&folder)?;
-        let fine = report.lines().filter(|line| line.ends_with(": ok")).count();
-        assert_eq!((fine, report.lines().count()), (found.len(), found.len()), "{report}");
+        let settings = &found["lmcache-engine-validation"]["spec"]["settings"];
+        assert_eq!(settings["allowedRepositories"], json!(["lmcache/*"]));
+        assert_eq!(settings["requirePinnedImages"], true);
+        assert_eq!(found["lmcache-guard"]["spec"]["settings"]["sharedMemory"], "Deny");
+        assert_eq!(
+            found["lmcache-wiring-audit"]["spec"]["settings"]["sharedMemory"],
+            "Warn"
+        );
         if variant == "Combined" {
             let module = &found["lmcache-pod-injection"]["spec"]["module"];
             assert_eq!(
@@ -193,6 +202,9 @@ async fn the_policies_accept_what_the_chart_makes() -> Result<()> {
             );
         }
     }
+    let report = check_policies(&folder)?;
+    let fine = report.lines().filter(|line| line.ends_with(": ok")).count();
+    assert_eq!((fine, report.lines().count()), (count, count), "{report}");
     // What is wrong is found: the check above can fail.
     let folder = setup.plane.folder().join("check-faulty");
     fs::create_dir_all(&folder)?;

@@ -8,10 +8,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use control_plane::cluster::repository;
-use control_plane::{ControlPlane, Identity, Programs, Tool};
+use control_plane::{ControlPlane, Identity, Programs, Tool, wait_until};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
+
+use crate::kinds::others;
+use crate::shared::LIMIT;
 
 static SETUP: OnceCell<Setup> = OnceCell::const_new();
 /// Held by tests that install: there is one release in a cluster.
@@ -63,13 +66,7 @@ pub async fn setup() -> Result<&'static Setup> {
                 .filter(|object| object["kind"] == "CustomResourceDefinition");
             let names: Vec<&str> = crds.map(|crd| crd["metadata"]["name"].as_str().unwrap()).collect();
             setup.apply(&objects)?;
-            let wait = [
-                "wait",
-                "--for=condition=Established",
-                "--timeout=60s",
-                "customresourcedefinition",
-            ];
-            setup.kubectl(&[&wait[..], &names].concat(), None)?;
+            setup.served(&names).await?;
             Ok(setup)
         })
         .await
@@ -86,109 +83,6 @@ pub async fn installing() -> Result<(&'static Setup, MutexGuard<'static, ()>)> {
 
 pub fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-}
-
-/// Kinds of Kubewarden and of the Prometheus operator that know the fields of a `spec` by name and nothing about them:
-/// server-side apply refuses a field that they do not know.
-fn others() -> [Value; 4] {
-    let crd = |(group, version): (&str, &str), kind: &str, plural: &str, scope: &str, fields: &[&str]| {
-        let any = json!({"x-kubernetes-preserve-unknown-fields": true});
-        let fields: Map<String, Value> = fields.iter().map(|field| ((*field).to_owned(), any.clone())).collect();
-        let spec = json!({"type": "object", "properties": fields});
-        let schema = json!({"type": "object", "properties": {"spec": spec, "status": any}});
-        json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("{plural}.{group}")},
-            "spec": {
-                "group": group, "scope": scope,
-                "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
-                "versions": [{"name": version, "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
-            },
-        })
-    };
-    let kubewarden = ("policies.kubewarden.io", "v1");
-    let prometheus = ("monitoring.coreos.com", "v1");
-    [
-        crd(
-            kubewarden,
-            "ClusterAdmissionPolicy",
-            "clusteradmissionpolicies",
-            "Cluster",
-            &[
-                "policyServer",
-                "mode",
-                "module",
-                "settings",
-                "rules",
-                "failurePolicy",
-                "mutating",
-                "backgroundAudit",
-                "matchPolicy",
-                "matchConditions",
-                "objectSelector",
-                "sideEffects",
-                "timeoutSeconds",
-                "timeoutEvalSeconds",
-                "message",
-                "namespaceSelector",
-                "contextAwareResources",
-                "allowInsideAdmissionControllerNamespace",
-            ],
-        ),
-        crd(
-            kubewarden,
-            "PolicyServer",
-            "policyservers",
-            "Cluster",
-            &[
-                "image",
-                "replicas",
-                "minAvailable",
-                "maxUnavailable",
-                "annotations",
-                "labels",
-                "env",
-                "serviceAccountName",
-                "imagePullSecret",
-                "insecureSources",
-                "sourceAuthorities",
-                "verificationConfig",
-                "sigstoreTrustConfig",
-                "securityContexts",
-                "affinity",
-                "limits",
-                "requests",
-                "tolerations",
-                "priorityClassName",
-                "namespacedPoliciesCapabilities",
-                "webhookPort",
-                "readinessProbePort",
-                "metricsPort",
-            ],
-        ),
-        crd(
-            prometheus,
-            "PrometheusRule",
-            "prometheusrules",
-            "Namespaced",
-            &["groups"],
-        ),
-        crd(
-            prometheus,
-            "ServiceMonitor",
-            "servicemonitors",
-            "Namespaced",
-            &[
-                "selector",
-                "endpoints",
-                "namespaceSelector",
-                "jobLabel",
-                "targetLabels",
-                "podTargetLabels",
-                "sampleLimit",
-            ],
-        ),
-    ]
 }
 
 /// The chart of the repository. Where that has no alerts or no dashboard, a copy of it with some.
@@ -290,6 +184,16 @@ impl Setup {
     pub fn apply(&self, objects: &[Value]) -> Result<()> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
         self.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", "-"], Some(&list))?;
+        Ok(())
+    }
+
+    /// Waits until kinds are served, by the names of their definitions. (`kubectl wait` fails on one without a status.)
+    pub async fn served(&self, definitions: &[&str]) -> Result<()> {
+        let wait = ["wait", "--for=condition=Established", "customresourcedefinition"];
+        wait_until("the kinds are served", LIMIT, async || {
+            self.kubectl(&[&wait[..], definitions].concat(), None)
+        })
+        .await?;
         Ok(())
     }
 

@@ -29,15 +29,7 @@ async fn step_by_step_beside_the_go_operator() -> Result<()> {
     // As a Go operator's manifests do, with fields of their own.
     let crds = repository().join("deploy/crds");
     setup.kubectl(&["apply", "-k", crds.to_str().unwrap()], None)?;
-    setup.kubectl(
-        &[
-            "wait",
-            "--for=condition=Established",
-            "customresourcedefinition",
-            "lmcacheengines.lmcache.lmcache.ai",
-        ],
-        None,
-    )?;
+    setup.served(&["lmcacheengines.lmcache.lmcache.ai"]).await?;
     setup.apply(&[engine("team-a", "kv", "nowhere")])?;
     let kept = setup.get("lmcacheengine", "team-a", "kv")?["metadata"]["uid"].clone();
 
