@@ -67,6 +67,11 @@ async fn a_release_is_installed_changed_and_removed_and_engines_stay() -> Result
         assert!(notes.contains(text), "{text} is not in: {notes}");
     }
 
+    // Helm keeps chart and objects in a Secret, which may have 1 MiB.
+    let release = setup.get("secret", NAMESPACE, "sh.helm.release.v1.lmcache.v1")?;
+    let size = release["data"]["release"].as_str().context("no release")?.len() * 3 / 4;
+    assert!(size < 800_000, "{size} bytes");
+
     // The installed arguments, with the rights that were installed.
     let args = arguments(setup)?;
     assert_eq!(

@@ -9,6 +9,7 @@ use control_plane::cluster::{read, repository};
 use serde_json::{Value, json};
 
 use crate::setup::{documents, keyed, only, policies, setup};
+use crate::shared::lost;
 
 /// The manifests of `deploy/`: what `kubectl apply` takes, the policies included.
 fn manifests() -> Result<Vec<Value>> {
@@ -41,7 +42,9 @@ async fn without_values_the_chart_is_the_manifests() -> Result<()> {
     }
     assert_eq!(rendered.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (key, object) in &expected {
-        assert_eq!(&rendered[key], object, "{key:?}");
+        let rendered = &rendered[key];
+        let differences = [lost("", object, rendered), lost("", rendered, object)].concat();
+        assert!(rendered == object, "{key:?}: {differences:?}");
     }
     // Among which the arguments are.
     let args = &only(&rendered, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"];

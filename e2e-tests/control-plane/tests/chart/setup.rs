@@ -93,7 +93,7 @@ fn chart(folder: &Path) -> Result<PathBuf> {
             "files/monitoring/prometheus-rule.yaml",
             "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  name: lmcache\n  namespace: lmcache-system\n\
              spec:\n  groups:\n    - name: lmcache\n      rules:\n        - alert: Down\n          expr: up == 0\n          \
-             annotations: {summary: \"{{ $labels.pod }} is down\"}\n",
+             annotations: {summary: \"{{ $labels.pod }} is down: kubectl -n lmcache-system get pods\"}\n",
         ),
         ("files/monitoring/dashboard.json", "{\"title\": \"LMCache {{pod}}\"}\n"),
     ];

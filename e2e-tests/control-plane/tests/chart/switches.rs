@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::setup::{LONG_NAMESPACE, documents, keyed, only, policies, setup};
+use crate::setup::{LONG_NAMESPACE, RENDER, documents, keyed, only, policies, setup};
 
 /// A row of `switches.yaml`.
 #[derive(Debug, Deserialize)]
@@ -193,14 +193,18 @@ async fn long_names_and_another_namespace_do() -> Result<()> {
 #[ignore = "starts a control plane: make e2e"]
 async fn monitoring_is_the_files() -> Result<()> {
     let setup = setup().await?;
-    let file = |name: &str| std::fs::read_to_string(setup.chart.join("files/monitoring").join(name));
+    // Texts of alerts say where the controller is.
+    let file = |name: &str| -> Result<String> {
+        let text = std::fs::read_to_string(setup.chart.join("files/monitoring").join(name))?;
+        Ok(text.replace("lmcache-system", RENDER))
+    };
     let rendered = keyed(documents(&setup.render(&[
         "--set",
         "monitoring.prometheusRule.enabled=true,monitoring.dashboard.enabled=true,monitoring.serviceMonitor.enabled=true",
     ])?));
     let rule = only(&rendered, "PrometheusRule");
     assert_eq!(rule["spec"], documents(&file("prometheus-rule.yaml")?)[0]["spec"]);
-    assert_eq!(rule["metadata"]["namespace"], crate::setup::RENDER);
+    assert_eq!(rule["metadata"]["namespace"], RENDER);
     let dashboard = only(&rendered, "ConfigMap")["data"]["lmcache.json"].as_str().unwrap();
     let parsed = |text: &str| serde_json::from_str::<Value>(text);
     assert_eq!(parsed(dashboard)?, parsed(&file("dashboard.json")?)?);
