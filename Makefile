@@ -1,6 +1,7 @@
 # `make` or `make help` lists the targets. Rust alone is needed, but for `test-wasm` (Node), `e2e-kwctl` (kwctl, bats, jq), and
 # the tables and servers of the LMCache releases: `releases`, `tables`, `test-tables`, `test-flags`, `test-server` (Python),
-# and the control plane: `e2e`, `bench-scale` (Go).
+# the control plane: `e2e`, `bench-scale` (Go), and what changes a cluster: `install`, `uninstall`, `deploy`, `undeploy`
+# (kubectl), `chart` (helm).
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -19,7 +20,12 @@ export POLICIES_DIR := $(abspath $(POLICY_DIR))
 GENERATED := artifacthub docs/what-happens-to-my-pod.md crates/lmcache-server/src/table/data.rs \
 	crates/policy-kit/src/pod/compatibility/table.rs \
 	deploy/crds/lmcacheengines.yaml deploy/crds/cacheblendengines.yaml deploy/crds/lmcachecoordinators.yaml \
-	deploy/rbac/controller.yaml deploy/rbac/users.yaml
+	deploy/rbac/controller.yaml deploy/rbac/users.yaml deploy/chart/files deploy/chart/README.md dist
+# For the targets that change a cluster, and for packaging.
+KUBECTL ?= kubectl
+HELM ?= helm
+CHART := cargo run --locked --quiet -p chart --
+CLUSTER = @IMG="$(IMG)" FORCE="$(FORCE)" KUBECTL="$(KUBECTL)" CHART="$(CHART)" tools/cluster
 # Seconds that `make fuzz` takes, for all policies together.
 export FUZZ_SECONDS ?= 60
 # Largest policy that `make build` lets pass, in bytes.
@@ -108,7 +114,7 @@ tables: ## Write the tables of the releases from what was read (skipped where Py
 	@tools/python-or-skip tables tools/releases write
 
 .PHONY: generate
-generate: build controller tables ## Write the generated files: Artifact Hub packages, worked cases, tables of the releases, CRDs, RBAC
+generate: build controller tables ## Write the generated files: Artifact Hub packages, worked cases, tables of the releases, CRDs, RBAC, chart
 	@for policy in $(POLICIES); do \
 		mkdir -p artifacthub/$$policy; \
 		$(HOST) scaffold artifacthub -m metadata/$$policy/metadata.yml -q metadata/$$policy/questions-ui.yml \
@@ -121,6 +127,7 @@ generate: build controller tables ## Write the generated files: Artifact Hub pac
 	@$(CONTROLLER) crds LMCacheCoordinator > deploy/crds/lmcachecoordinators.yaml
 	@$(CONTROLLER) rbac > deploy/rbac/controller.yaml
 	@$(CONTROLLER) rbac --users > deploy/rbac/users.yaml
+	@$(CHART) generate
 
 .PHONY: check-generated
 check-generated: generate ## Fail where a generated file differs from its generator
@@ -156,6 +163,33 @@ bench-scale: build ## Measure 1, 100 and 1,000 engines on a real control plane, 
 .PHONY: fuzz
 fuzz: build ## Send mutated input to the policies for FUZZ_SECONDS in all (60); FUZZ_POLICY, FUZZ_SEED
 	cargo run --locked --quiet --release -p policy-tests --bin fuzz
+
+.PHONY: install
+install: ## Install the CRDs in the cluster of the current kubeconfig (FORCE=1: take fields from the Go operator or Helm)
+	$(CLUSTER) install
+
+.PHONY: uninstall
+uninstall: ## Remove the CRDs from it, if nothing of these kinds is left (FORCE=1: with everything of them)
+	$(CLUSTER) uninstall
+
+.PHONY: deploy
+deploy: ## Install CRDs, rights and the controller, with the image IMG
+	$(CLUSTER) deploy
+
+.PHONY: undeploy
+undeploy: ## Remove the controller, its rights and its namespace; CRDs and engines stay
+	$(CLUSTER) undeploy
+
+.PHONY: dist
+dist: ## Write dist/install.yaml and dist/policies.yaml with image IMG and modules from MODULES=registry/path into target/dist
+	@mkdir -p $(TARGET)/dist
+	$(CHART) install $(if $(IMG),--image="$(IMG)") > $(TARGET)/dist/install.yaml
+	$(CHART) policies $(if $(MODULES),--registry="$(MODULES)") > $(TARGET)/dist/policies.yaml
+
+.PHONY: chart
+chart: ## Package the Helm chart into target/chart (needs helm)
+	@command -v $(HELM) >/dev/null || { echo '`make chart` needs helm (https://helm.sh) in PATH, or HELM=...' >&2; exit 1; }
+	$(HELM) package deploy/chart --destination $(TARGET)/chart
 
 .PHONY: clean
 clean: ## Remove everything that was built

@@ -27,6 +27,7 @@ pub(crate) const KUBERNETES: Module = Module {
             "k8s.io/kubernetes/cmd/kube-controller-manager",
         ),
         ("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
+        ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
     ],
 };
 pub(crate) const ETCD: Module = Module {
@@ -38,6 +39,12 @@ pub(crate) const KWOK: Module = Module {
     name: "kwok",
     requires: "sigs.k8s.io/kwok",
     packages: &[("kwok", "sigs.k8s.io/kwok/cmd/kwok")],
+};
+
+pub(crate) const HELM: Module = Module {
+    name: "helm",
+    requires: "helm.sh/helm/v4",
+    packages: &[("helm", "helm.sh/helm/v4/cmd/helm")],
 };
 
 impl Module {
@@ -177,7 +184,7 @@ mod tests {
 
     #[test]
     fn every_module_names_its_version() -> Result<()> {
-        for module in [KUBERNETES, ETCD, KWOK] {
+        for module in [KUBERNETES, ETCD, KWOK, HELM] {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go").join(module.name);
             let version = module.version(&source)?;
             assert!(version.len() > 4 && version.matches('.').count() == 2, "{version}");

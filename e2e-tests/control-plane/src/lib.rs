@@ -25,6 +25,7 @@ mod programs;
 pub mod proxy_webhook;
 pub mod scale;
 mod setup;
+mod tools;
 mod wait;
 
 pub use audit::Audit;
@@ -34,7 +35,8 @@ pub use controller::Controller;
 pub use go::cache;
 pub use identity::Identity;
 pub use plane::ControlPlane;
-pub use policy_server::{Policy, PolicyServer};
+pub use policy_server::{Policy, PolicyServer, check_policies};
 pub use programs::{Program, Programs};
 pub use proxy_webhook::ProxyWebhook;
+pub use tools::Tool;
 pub use wait::wait_until;

@@ -1,7 +1,7 @@
 //! The policies as webhooks: `policy-host serve` in the role of policy-server.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -94,6 +94,27 @@ impl Policy {
         }
         self
     }
+}
+
+/// Has the policies themselves judge the settings in the manifests below a folder, by `policy-host check`; returns its report.
+///
+/// # Errors
+/// A manifest has a fault; or policy-host cannot be built, or the modules are not there.
+pub fn check_policies(folder: &Path) -> Result<String> {
+    let output = Command::new(binaries::find("policy-host", "POLICY_HOST")?)
+        .arg("check")
+        .arg(folder)
+        .arg("--policy-dir")
+        .arg(binaries::policies()?)
+        .output()
+        .context("cannot run policy-host")?;
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    ensure!(
+        output.status.success(),
+        "policy-host check: {report}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(report)
 }
 
 /// `policy-host serve` against a control plane, with the rights of the PolicyServer's service account and no others, and
