@@ -13,16 +13,16 @@ use crate::api::service;
 
 /// An exposition, read by the rules of OpenMetrics.
 #[derive(Debug, Default)]
-struct Exposition {
+pub struct Exposition {
     /// By family: type and help.
-    families: BTreeMap<String, (String, String)>,
+    pub families: BTreeMap<String, (String, String)>,
     /// By name and labels as they are written.
-    samples: BTreeMap<String, f64>,
+    pub samples: BTreeMap<String, f64>,
     /// By name: names of labels.
-    labels: BTreeMap<String, Vec<String>>,
+    pub labels: BTreeMap<String, Vec<String>>,
 }
 
-fn read(text: &str) -> Exposition {
+pub fn read(text: &str) -> Exposition {
     let mut read = Exposition::default();
     let text = text.strip_suffix("# EOF\n").expect("an end");
     let mut current = String::new();
