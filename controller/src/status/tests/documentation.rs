@@ -11,11 +11,10 @@ use crate::status::{CONDITIONS, EVENTS, OF_RECONCILED, PHASES, news};
 #[test]
 fn every_word_is_in_a_table() {
     let listed = |words: &[&'static str]| words.iter().copied().collect::<BTreeSet<_>>();
-    assert_eq!(
-        listed(types::ALL),
-        CONDITIONS.iter().map(|condition| condition.name).collect()
-    );
-    assert_eq!(listed(phases::ALL), PHASES.iter().map(|phase| phase.phase).collect());
+    let conditions = CONDITIONS.map(|condition| condition.name);
+    assert_eq!(listed(types::ALL), listed(&conditions));
+    let documented = PHASES.map(|phase| phase.phase);
+    assert_eq!(listed(phases::ALL), listed(&documented));
     let rows = || CONDITIONS.iter().flat_map(|condition| condition.reasons);
     for reason in reasons::ALL {
         assert!(rows().any(|row| row.reason == *reason), "{reason}");

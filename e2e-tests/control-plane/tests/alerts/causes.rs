@@ -16,7 +16,7 @@ use crate::watched::{Servers, Watched, controller};
 const NS: &str = "watched";
 const ELECTS: [&str; 2] = ["--leader-elect", "--lease-namespace=lmcache-system"];
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "starts a control plane: make e2e"]
 async fn every_alert_fires_on_a_real_cause_and_is_silent_at_rest() -> Result<()> {
     let plane = installed().await?;
@@ -96,7 +96,7 @@ async fn of_clients(watched: &Watched, admin: &Cluster) -> Result<()> {
     node(admin, "bare", 0).await?;
     admin.apply(&deployment(NS, "stray", 1, opted_in("bare", "kv"))).await?;
     let said = watched.fires("LMCacheNodeUncovered", &[("engine", "kv")]).await?;
-    assert_eq!(said["summary"], "1 Pods of LMCacheEngine watched/kv run without a server.");
+    assert_eq!(said["summary"], "Pods of LMCacheEngine watched/kv run on nodes without a ready server (1).");
     admin.delete("Deployment", NS, "stray").await?;
     watched.over("LMCacheNodeUncovered").await?;
 
