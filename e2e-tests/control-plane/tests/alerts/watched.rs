@@ -5,10 +5,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use axum::Router;
+use axum::routing::get;
 use control_plane::prometheus::Target;
 use control_plane::{ControlPlane, Controller, Prometheus, wait_until};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -116,7 +117,7 @@ pub fn controller(controller: &Controller, pod: &str) -> Target {
     }
 }
 
-/// Stands in for the metrics of servers, which kwok plays: it answers every request with one sample.
+/// Stands in for the metrics of servers, which kwok plays: it answers with one sample.
 pub struct Servers {
     port: u16,
     task: JoinHandle<()>,
@@ -126,13 +127,9 @@ impl Servers {
     pub async fn start() -> Result<Servers> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let port = listener.local_addr()?.port();
+        let router = Router::new().route("/metrics", get(|| async { "lmcache_test 1\n" }));
         let task = tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let mut request = [0; 2048];
-                let _ = stream.read(&mut request).await;
-                let answer = "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n\r\nlmcache_test 1\n";
-                let _ = stream.write_all(answer.as_bytes()).await;
-            }
+            let _ = axum::serve(listener, router).await;
         });
         Ok(Servers { port, task })
     }
