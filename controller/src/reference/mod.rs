@@ -37,7 +37,13 @@ fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String
 }
 
 fn row<const N: usize>(cells: [String; N]) -> String {
-    let cells = cells.map(|cell| if cell.is_empty() { " ".to_owned() } else { format!(" {cell} ") });
+    let cells = cells.map(|cell| {
+        if cell.is_empty() {
+            " ".to_owned()
+        } else {
+            format!(" {cell} ")
+        }
+    });
     format!("|{}|", cells.join("|"))
 }
 

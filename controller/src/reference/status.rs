@@ -57,7 +57,12 @@ fn events() -> Vec<[String; 4]> {
             OF_RECONCILED => of_reconciled(),
             reason => code(reason),
         };
-        [event.about.to_owned(), event.type_.to_owned(), reason, event.when.to_owned()]
+        [
+            event.about.to_owned(),
+            event.type_.to_owned(),
+            reason,
+            event.when.to_owned(),
+        ]
     });
     rows.collect()
 }

@@ -61,6 +61,10 @@ fn events_name_the_reasons_that_do_not_pass_by_themselves() {
     let events = rows(&page, "## Events").join("\n");
     for reason in Reason::ALL {
         let is_told = !reason.passes_by_itself();
-        assert_eq!(events.contains(&format!("`{}`", reason.as_str())), is_told, "{reason:?}");
+        assert_eq!(
+            events.contains(&format!("`{}`", reason.as_str())),
+            is_told,
+            "{reason:?}"
+        );
     }
 }

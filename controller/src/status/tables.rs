@@ -173,7 +173,12 @@ pub const EVENTS: [EventDoc; 19] = [
         reasons::NO_READY_SERVER,
         "wired Pods run where no server is ready",
     ),
-    event(ENGINE, N, reasons::ALL_COVERED, "there is a ready server on their nodes again"),
+    event(
+        ENGINE,
+        N,
+        reasons::ALL_COVERED,
+        "there is a ready server on their nodes again",
+    ),
     event(ENGINE, N, reasons::NO_CLIENTS, "the last of such Pods is gone"),
     event(
         ENGINE,

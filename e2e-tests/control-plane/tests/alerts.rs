@@ -100,7 +100,10 @@ fn promtool_takes_the_rules() -> Result<()> {
 #[ignore = "needs promtool: make e2e"]
 fn the_unit_tests_of_the_rules_pass() -> Result<()> {
     let folder = Folder::new()?;
-    fs::write(folder.path().join("rules.yaml"), rules::without_long_texts()?.to_string())?;
+    fs::write(
+        folder.path().join("rules.yaml"),
+        rules::without_long_texts()?.to_string(),
+    )?;
     for file in unit_tests() {
         let name = file.file_name().unwrap();
         fs::copy(&file, folder.path().join(name))?;

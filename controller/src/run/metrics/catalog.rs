@@ -153,6 +153,6 @@ pub(super) const START: Metric = metric(
 
 /// Every metric of the process. Its processor time and memory are there on Linux only.
 pub const METRICS: &[Metric] = &[
-    RECONCILES, ERRORS, DURATION, WRITTEN, REQUESTS, QUEUE, CONDITION, DESIRED, READY, CLIENTS, SKIPPED, LEADER, BUILD, CPU,
-    MEMORY, START,
+    RECONCILES, ERRORS, DURATION, WRITTEN, REQUESTS, QUEUE, CONDITION, DESIRED, READY, CLIENTS, SKIPPED, LEADER, BUILD,
+    CPU, MEMORY, START,
 ];

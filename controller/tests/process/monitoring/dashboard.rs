@@ -104,7 +104,10 @@ fn the_dashboard_has_the_shape_that_grafana_reads() {
             let targets = panel["targets"].as_array().unwrap();
             let references: BTreeSet<&str> = targets.iter().map(|target| target["refId"].as_str().unwrap()).collect();
             assert!(!targets.is_empty() && references.len() == targets.len(), "{title}");
-            assert!(panel["fieldConfig"]["defaults"].is_object() && panel["options"].is_object(), "{title}");
+            assert!(
+                panel["fieldConfig"]["defaults"].is_object() && panel["options"].is_object(),
+                "{title}"
+            );
         }
     }
 }

@@ -19,7 +19,15 @@ use crate::metrics::{filled, read};
 use promql::{Named, Selector};
 
 /// Labels that Prometheus gives every series of a target, under a ServiceMonitor.
-const OF_TARGETS: [&str; 7] = ["namespace", "job", "instance", "pod", "service", "endpoint", "container"];
+const OF_TARGETS: [&str; 7] = [
+    "namespace",
+    "job",
+    "instance",
+    "pod",
+    "service",
+    "endpoint",
+    "container",
+];
 /// Series that Prometheus makes itself.
 const OF_PROMETHEUS: [(&str, &[&str]); 2] = [("up", &[]), ("ALERTS", &["alertname", "alertstate", "severity"])];
 
@@ -107,7 +115,10 @@ fn what_is_not_served_is_found() {
     let served = served();
     for (query, expected) in [
         ("sum by (kind) (lmcache_controller_queue_depth)", vec![]),
-        ("lmcache_controller_queue_length", vec!["lmcache_controller_queue_length"]),
+        (
+            "lmcache_controller_queue_length",
+            vec!["lmcache_controller_queue_length"],
+        ),
         (
             "max by (engine) (lmcache_controller_queue_depth{name=\"a\"})",
             vec!["label name of lmcache_controller_queue_depth", "label engine"],
@@ -121,7 +132,11 @@ fn what_is_not_served_is_found() {
         assert_eq!(unknown(query, &served), expected, "{query}");
     }
     for metric in METRICS {
-        assert!(served.keys().any(|name| name.starts_with(metric.name)), "{}", metric.name);
+        assert!(
+            served.keys().any(|name| name.starts_with(metric.name)),
+            "{}",
+            metric.name
+        );
     }
 }
 

@@ -79,9 +79,16 @@ pub fn read(query: &str) -> Named {
                 Token::Word(label) => Some(label.clone()),
                 _ => None,
             }));
-            at += tokens[at..].iter().position(|token| *token == Token::Sign(')')).unwrap();
+            at += tokens[at..]
+                .iter()
+                .position(|token| *token == Token::Sign(')'))
+                .unwrap();
         } else if next == Some(&Token::Sign('{')) {
-            let end = at + tokens[at..].iter().position(|token| *token == Token::Sign('}')).unwrap();
+            let end = at
+                + tokens[at..]
+                    .iter()
+                    .position(|token| *token == Token::Sign('}'))
+                    .unwrap();
             named.selectors.push(Selector {
                 metric: word.clone(),
                 matchers: matchers(&tokens[at + 1..end]),

@@ -107,7 +107,10 @@ fn links_of_the_page_lead_somewhere() {
         };
         let headings = text(&path);
         let mut headings = headings.lines().filter(|line| line.starts_with('#')).map(slug);
-        assert!(anchor.is_empty() || headings.any(|heading| heading == anchor), "{target}");
+        assert!(
+            anchor.is_empty() || headings.any(|heading| heading == anchor),
+            "{target}"
+        );
         links += 1;
     }
     assert!(links > 30, "{links}");

@@ -112,7 +112,9 @@ impl SkipReason {
             Self::LookupUnavailable => "the engine, its ConfigMap or the Namespace could not be read",
             Self::EngineKindMismatch => "the name is that of an engine of the other kind",
             Self::EngineNotFound => "there is no such engine",
-            Self::UnknownPdRole => "the engine has `spec.pd`, and `lmcache.ai/pd-role` is neither `prefiller` nor `decoder`",
+            Self::UnknownPdRole => {
+                "the engine has `spec.pd`, and `lmcache.ai/pd-role` is neither `prefiller` nor `decoder`"
+            }
             Self::ConnectionConfigInvalid => "there is no engine, and the ConfigMap of its name holds no connection",
             Self::TargetContainerNotFound => "the container that annotation or engine names is not in the Pod",
             Self::EngineTypeUnsupported => "the container runs SGLang, which takes no `--kv-transfer-config`",
@@ -143,8 +145,12 @@ impl SkipReason {
             Self::CrossNamespaceForbidden => {
                 "use an engine of the Pod's namespace, or add the engine's to `allowedEngineNamespaces`"
             }
-            Self::LookupUnavailable => "grant what the admission warning names; if nothing is missing, recreate the Pod",
-            Self::EngineKindMismatch => "name an engine of the right kind, or use the other system's label and annotation",
+            Self::LookupUnavailable => {
+                "grant what the admission warning names; if nothing is missing, recreate the Pod"
+            }
+            Self::EngineKindMismatch => {
+                "name an engine of the right kind, or use the other system's label and annotation"
+            }
             Self::EngineNotFound => {
                 "create the engine, then recreate the Pod; where both come at once, set `lmcache.ai/on-missing-engine: Deny`"
             }
@@ -171,11 +177,15 @@ impl Obstacle {
     /// What was found, for documentation.
     pub const fn cause(self) -> &'static str {
         match self {
-            Self::PayloadImageUnset => "`payloadImage` names no repository, or the engine's default image, which carries no payload",
+            Self::PayloadImageUnset => {
+                "`payloadImage` names no repository, or the engine's default image, which carries no payload"
+            }
             Self::VolumeNameTaken => "another volume has the name of ours, or another container mounts ours otherwise",
             Self::InitContainerNameTaken => "another container has the name of our init container",
             Self::MountPathTaken => "something else is mounted at or below the path of the payload",
-            Self::PythonPathNotLiteral => "`PYTHONPATH` comes from `valueFrom`, so that nothing can be put in front of it",
+            Self::PythonPathNotLiteral => {
+                "`PYTHONPATH` comes from `valueFrom`, so that nothing can be put in front of it"
+            }
         }
     }
 

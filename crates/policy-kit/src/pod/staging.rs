@@ -6,8 +6,8 @@
 
 use super::occupancy;
 use super::outcome::Skip;
-use super::reasons::{Obstacle, SkipReason};
 use super::pull_secrets;
+use super::reasons::{Obstacle, SkipReason};
 use super::system::System;
 use super::target::named;
 use crate::keys::PAYLOAD_STAGED;

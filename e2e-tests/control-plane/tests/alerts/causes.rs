@@ -38,7 +38,9 @@ async fn every_alert_fires_on_a_real_cause_and_is_silent_at_rest() -> Result<()>
     targets.push(controller(&first, "alerts-0"));
     watched.prometheus.scrape(&targets)?;
 
-    watched.has(r#"count(lmcache_controller_condition{name="kv"}) == 6"#).await?;
+    watched
+        .has(r#"count(lmcache_controller_condition{name="kv"}) == 6"#)
+        .await?;
     watched.has(r#"sum(up{service="kv-metrics"}) == 2"#).await?;
     watched.has("lmcache_controller_leader == 1").await?;
     // Longer than any rule waits.
@@ -47,14 +49,18 @@ async fn every_alert_fires_on_a_real_cause_and_is_silent_at_rest() -> Result<()>
 
     of_clients(&watched, &admin).await?;
     servers.stop().await;
-    watched.fires("LMCacheScrapeDown", &[("namespace", NS), ("name", "kv")]).await?;
+    watched
+        .fires("LMCacheScrapeDown", &[("namespace", NS), ("name", "kv")])
+        .await?;
     of_engines(&watched, &admin).await?;
     denied(&watched, &admin).await?;
 
     let second = Controller::start(&plane, "alerts-1", &[]).await?;
     let both = [controller(&first, "alerts-0"), controller(&second, "alerts-1")];
     watched.prometheus.scrape(&both)?;
-    watched.fires("LMCacheControllerSeveralLeaders", &[("namespace", "lmcache-system")]).await?;
+    watched
+        .fires("LMCacheControllerSeveralLeaders", &[("namespace", "lmcache-system")])
+        .await?;
     first.stop()?;
 
     policies.uninstall()?;
@@ -85,7 +91,13 @@ async fn the_dashboard_shows(watched: &Watched) -> Result<()> {
     }
     ensure!(queries > 20, "{queries} queries");
     // What is about something wrong.
-    let expected = ["Alerts", "Instances missing", "What is wrong", "Skipped by reason", "Failed steps"];
+    let expected = [
+        "Alerts",
+        "Instances missing",
+        "What is wrong",
+        "Skipped by reason",
+        "Failed steps",
+    ];
     empty.retain(|title| !expected.contains(&title.as_str()));
     ensure!(empty.is_empty(), "nothing is shown by {empty:?}");
     Ok(())
@@ -96,7 +108,10 @@ async fn of_clients(watched: &Watched, admin: &Cluster) -> Result<()> {
     node(admin, "bare", 0).await?;
     admin.apply(&deployment(NS, "stray", 1, opted_in("bare", "kv"))).await?;
     let said = watched.fires("LMCacheNodeUncovered", &[("engine", "kv")]).await?;
-    assert_eq!(said["summary"], "Pods of LMCacheEngine watched/kv run on nodes without a ready server (1).");
+    assert_eq!(
+        said["summary"],
+        "Pods of LMCacheEngine watched/kv run on nodes without a ready server (1)."
+    );
     admin.delete("Deployment", NS, "stray").await?;
     watched.over("LMCacheNodeUncovered").await?;
 
@@ -166,12 +181,19 @@ async fn denied(watched: &Watched, admin: &Cluster) -> Result<()> {
         }
     }
     assert_ne!(rules, role["rules"]);
-    admin.patch("ClusterRole", "", "lmcache-controller", &json!({"rules": rules})).await?;
+    admin
+        .patch("ClusterRole", "", "lmcache-controller", &json!({"rules": rules}))
+        .await?;
     admin.apply(&engine(NS, "denied", "nowhere")).await?;
     let step = [("kind", "LMCacheEngine"), ("step", "Service"), ("reason", "Forbidden")];
     watched.fires("LMCacheReconcileFailing", &step).await?;
     admin
-        .patch("ClusterRole", "", "lmcache-controller", &json!({"rules": role["rules"]}))
+        .patch(
+            "ClusterRole",
+            "",
+            "lmcache-controller",
+            &json!({"rules": role["rules"]}),
+        )
         .await?;
     Ok(())
 }
@@ -181,7 +203,10 @@ async fn unguarded(watched: &Watched, admin: &Cluster) -> Result<()> {
     let mut faulty = engine(NS, "faulty", NS);
     // The port of the HTTP server.
     faulty["spec"]["server"] = json!({"port": 8080});
-    wait_until("the policies are out of force", LIMIT, async || admin.apply(&faulty).await).await?;
+    wait_until("the policies are out of force", LIMIT, async || {
+        admin.apply(&faulty).await
+    })
+    .await?;
     watched.fires("LMCacheSpecInvalid", &[("name", "faulty")]).await?;
     admin.apply(&pod(NS, "unwired", opted_in(NS, "kv"))).await?;
     watched.fires("LMCacheClientsNotSeen", &[("engine", "kv")]).await?;
@@ -197,7 +222,9 @@ async fn overloaded(watched: &Watched, plane: &ControlPlane, admin: &Cluster) ->
     let busy = Controller::start(plane, "alerts-2", &["--concurrency=1"]).await?;
     plane.pause(Program::ApiServer)?;
     watched.prometheus.scrape(&[controller(&busy, "alerts-2")])?;
-    let queue = watched.fires("LMCacheControllerQueueStuck", &[("kind", "LMCacheEngine")]).await;
+    let queue = watched
+        .fires("LMCacheControllerQueueStuck", &[("kind", "LMCacheEngine")])
+        .await;
     // Before anything else: a halted server answers no test either.
     plane.resume(Program::ApiServer)?;
     queue?;
@@ -213,12 +240,16 @@ async fn leaderless(watched: &Watched, plane: &ControlPlane) -> Result<()> {
     let admin = plane.cluster(Identity::Admin).await?;
     let held = json!({"spec": {"holderIdentity": "gone", "leaseDurationSeconds": 3600}});
     wait_until("the Lease is taken", LIMIT, async || {
-        admin.patch("Lease", "lmcache-system", "lmcache-controller", &held).await
+        admin
+            .patch("Lease", "lmcache-system", "lmcache-controller", &held)
+            .await
     })
     .await?;
     let idle = Controller::start(plane, "alerts-3", &ELECTS).await?;
     watched.prometheus.scrape(&[controller(&idle, "alerts-3")])?;
-    watched.fires("LMCacheControllerNoLeader", &[("namespace", "lmcache-system")]).await?;
+    watched
+        .fires("LMCacheControllerNoLeader", &[("namespace", "lmcache-system")])
+        .await?;
     idle.kill();
     Ok(())
 }

@@ -25,7 +25,10 @@ pub fn names() -> Result<Vec<String>> {
 pub fn without_long_texts() -> Result<Value> {
     let mut groups = groups()?;
     for rule in rules(&mut groups) {
-        rule["annotations"].as_object_mut().unwrap().retain(|key, _| key == "summary");
+        rule["annotations"]
+            .as_object_mut()
+            .unwrap()
+            .retain(|key, _| key == "summary");
     }
     Ok(groups)
 }
