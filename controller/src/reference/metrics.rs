@@ -55,7 +55,8 @@ fn of(label: &str, metric: &str) -> String {
             let customs = Kind::ALL.map(Kind::as_str);
             codes(children.into_iter().chain(customs).chain(["Event"]))
         }
-        ("kind" | "engine_kind", _) => codes(Kind::ALL),
+        ("kind", _) => codes(Kind::ALL),
+        ("engine_kind", _) => codes(Kind::ALL.into_iter().filter(|kind| *kind != Kind::LMCacheCoordinator)),
         ("result", _) => codes(Outcome::ALL.map(Outcome::as_str)),
         ("operation", _) => codes(Operation::ALL.map(Operation::as_str)),
         ("step", _) => {

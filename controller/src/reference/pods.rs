@@ -10,7 +10,7 @@ pub(super) fn section() -> String {
         let of = match reason.of() {
             Asks::LMCache => "LMCacheEngine",
             Asks::CacheBlend => "CacheBlendEngine",
-            Asks::Both => "both",
+            Asks::Both => "either",
         };
         [
             code(reason.as_str()),
@@ -19,7 +19,7 @@ pub(super) fn section() -> String {
             reason.cure().to_owned(),
         ]
     });
-    let reasons = table(["Reason", "Of Pods that ask for a", "Cause", "What to do"], reasons);
+    let reasons = table(["Reason", "Of Pods that ask for", "Cause", "What to do"], reasons);
     let obstacles = Obstacle::ALL.map(|obstacle| {
         [
             code(obstacle.as_str()),
