@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use crate::api::Answer;
+use crate::api::{Answer, NAMESPACE};
 use crate::objects::{custom_id, engine, kv};
 use crate::world::World;
 
 /// The series about the engine `kv`, without what is the same for all.
 fn series(world: &World) -> Vec<String> {
     let text = world.metrics.text().unwrap();
-    let about = r#"namespace="team-a",kind="LMCacheEngine",name="kv""#;
-    let lines = text.lines().filter(|line| line.contains(about));
-    let short = lines.map(|line| line.replace("lmcache_controller_", "").replace(about, ""));
+    let about = format!(r#"namespace="{NAMESPACE}",kind="LMCacheEngine",name="kv""#);
+    let lines = text.lines().filter(|line| line.contains(&about));
+    let short = lines.map(|line| line.replace("lmcache_controller_", "").replace(&about, ""));
     short.collect()
 }
 
@@ -66,6 +66,7 @@ async fn what_was_found_is_shown_where_the_status_cannot_be_written() {
     world.edit(&custom_id(&kv()), |engine| {
         engine["spec"]["server"] = json!({"port": 8080})
     });
+    world.deliver();
     world.pass(&kv()).await;
     assert_eq!(world.condition(&kv(), "ConfigValid").0, "True");
     assert!(series(&world).contains(&condition("ConfigValid", "False", "ValidationFailed")));
