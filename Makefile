@@ -20,7 +20,7 @@ export POLICIES_DIR := $(abspath $(POLICY_DIR))
 GENERATED := artifacthub docs/what-happens-to-my-pod.md crates/lmcache-server/src/table/data.rs \
 	crates/policy-kit/src/pod/compatibility/table.rs \
 	deploy/crds/lmcacheengines.yaml deploy/crds/cacheblendengines.yaml deploy/crds/lmcachecoordinators.yaml \
-	deploy/rbac/controller.yaml deploy/rbac/users.yaml deploy/chart/files deploy/chart/README.md dist
+	deploy/rbac/controller.yaml deploy/rbac/users.yaml docs/reference.md deploy/chart/files deploy/chart/README.md dist
 # For the targets that change a cluster, and for packaging.
 KUBECTL ?= kubectl
 HELM ?= helm
@@ -114,7 +114,7 @@ tables: ## Write the tables of the releases from what was read (skipped where Py
 	@tools/python-or-skip tables tools/releases write
 
 .PHONY: generate
-generate: build controller tables ## Write the generated files: Artifact Hub packages, worked cases, tables of the releases, CRDs, RBAC, chart
+generate: build controller tables ## Write the generated files: Artifact Hub, worked cases, tables of the releases, CRDs, RBAC, reference, chart
 	@for policy in $(POLICIES); do \
 		mkdir -p artifacthub/$$policy; \
 		$(HOST) scaffold artifacthub -m metadata/$$policy/metadata.yml -q metadata/$$policy/questions-ui.yml \
@@ -127,6 +127,7 @@ generate: build controller tables ## Write the generated files: Artifact Hub pac
 	@$(CONTROLLER) crds LMCacheCoordinator > deploy/crds/lmcachecoordinators.yaml
 	@$(CONTROLLER) rbac > deploy/rbac/controller.yaml
 	@$(CONTROLLER) rbac --users > deploy/rbac/users.yaml
+	@$(CONTROLLER) reference > docs/reference.md
 	@$(CHART) generate
 
 .PHONY: check-generated

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
-use crate::{crds, flags, rbac, render, run};
+use crate::{crds, flags, rbac, reference, render, run};
 
 /// Runs LMCache's custom resources in a cluster, and shows offline what they become, what the controller needs, and what
 /// LMCache's releases can do.
@@ -39,6 +39,8 @@ enum Command {
     Crds(crds::Args),
     /// Print what the controller may do in a cluster, or roles for people.
     Rbac(rbac::Args),
+    /// Print the page with every metric, condition, Event and skip reason.
+    Reference,
     /// Show which flags `lmcache server` and `lmcache coordinator` take, release by release.
     Flags(flags::Args),
 }
@@ -82,6 +84,7 @@ pub fn main() -> ExitCode {
         Command::Render(args) => render::run(&args, &mut std::io::stdin()).map(Answer::from),
         Command::Crds(args) => crds::run(&args).map(Answer::from),
         Command::Rbac(args) => rbac::run(&args).map(Answer::from),
+        Command::Reference => Ok(reference::run().into()),
         Command::Flags(args) => flags::run(&args).map(Answer::from),
     };
     match result.and_then(|answer| say(&answer)) {

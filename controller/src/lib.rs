@@ -8,6 +8,7 @@
 //! | The CustomResourceDefinitions | [`crds`] |
 //! | What may the controller do? | [`rbac`] |
 //! | What is said of a custom resource: its status, its Events | [`status`] |
+//! | Every word that it can say, as a page | `reference` |
 //! | The process in a cluster | [`run`] |
 
 pub mod build;
@@ -20,6 +21,7 @@ pub mod live;
 pub mod plan;
 pub mod rbac;
 pub mod reconcile;
+mod reference;
 pub mod render;
 pub mod run;
 pub mod status;

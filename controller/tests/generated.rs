@@ -1,4 +1,4 @@
-//! `deploy/crds` and `deploy/rbac` hold what the command prints, and the hand-written manifests fit to it.
+//! `deploy/crds`, `deploy/rbac` and `docs/reference.md` hold what the command prints, and the hand-written manifests fit to it.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -45,10 +45,11 @@ fn named<'a>(documents: &'a [Value], kind: &str) -> &'a Value {
 #[case::coordinators("crds/lmcachecoordinators.yaml", &["crds", "LMCacheCoordinator"])]
 #[case::controller("rbac/controller.yaml", &["rbac"])]
 #[case::users("rbac/users.yaml", &["rbac", "--users"])]
+#[case::reference("../docs/reference.md", &["reference"])]
 fn files_are_what_the_command_prints(#[case] path: &str, #[case] arguments: &[&str]) {
     assert!(
         file(path) == printed(arguments),
-        "deploy/{path} is not what `lmcache-controller {}` prints: run `make generate`",
+        "{path} is not what `lmcache-controller {}` prints: run `make generate`",
         arguments.join(" ")
     );
 }
@@ -248,7 +249,8 @@ fn the_deployment_knows_its_program() {
     assert_eq!(deployment["spec"]["selector"]["matchLabels"], service["selector"]);
 }
 
-/// One command installs everything but the policies: every folder beside them that has a kustomization.
+/// One command installs everything that Kubernetes alone can take: every folder that has a kustomization, but for what needs
+/// Kubewarden or the Prometheus Operator.
 #[test]
 fn the_top_kustomization_has_all_parts() {
     let top = &documents(&file("kustomization.yaml"))[0];
@@ -264,7 +266,7 @@ fn the_top_kustomization_has_all_parts() {
         .map(|entry| entry.unwrap())
         .filter(|entry| entry.path().join("kustomization.yaml").is_file())
         .map(|entry| entry.file_name().into_string().unwrap())
-        .filter(|name| name != "policies")
+        .filter(|name| !["policies", "monitoring"].contains(&name.as_str()))
         .collect();
     present.sort_unstable();
     assert_eq!(named, present);

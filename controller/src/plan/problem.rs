@@ -5,63 +5,35 @@ use std::time::Duration;
 use super::{ChildName, Rival};
 use crate::live::WorkloadStatus;
 use lmcache_api::FieldError;
+use policy_kit::words;
 
-/// Why a step was not taken. The name is what conditions, Events and metrics show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
-    /// The coordinator that is referred to does not exist.
-    CoordinatorNotFound,
-    /// The Secret that is referred to does not exist, or the controller may not read it.
-    SecretNotFound,
-    /// The Secret has no password.
-    SecretInvalid,
-    /// The Secret is in another namespace, and its owner did not allow copies.
-    SecretNotShared,
-    /// An object of that name is somebody else's.
-    ForeignObject,
-    /// ServiceMonitors are asked for and not installed, or the controller may not list them.
-    ServiceMonitorNotInstalled,
-    /// The API server does not let the controller do it.
-    Forbidden,
-    /// The API server finds the object invalid (422, or 400).
-    Rejected,
-    /// Somebody else changed or deleted the object at the same time (409, 404).
-    Conflict,
-    /// The API server is overloaded, out of order, or was not reached in time (429, 5xx, time-outs).
-    Unavailable,
+words! {
+    /// Why a step was not taken. The name is what conditions, Events and metrics show.
+    pub enum Reason {
+        /// The coordinator that is referred to does not exist.
+        CoordinatorNotFound = "CoordinatorNotFound",
+        /// The Secret that is referred to does not exist, or the controller may not read it.
+        SecretNotFound = "SecretNotFound",
+        /// The Secret has no password.
+        SecretInvalid = "SecretInvalid",
+        /// The Secret is in another namespace, and its owner did not allow copies.
+        SecretNotShared = "SecretNotShared",
+        /// An object of that name is somebody else's.
+        ForeignObject = "ForeignObject",
+        /// ServiceMonitors are asked for and not installed, or the controller may not list them.
+        ServiceMonitorNotInstalled = "ServiceMonitorNotInstalled",
+        /// The API server does not let the controller do it.
+        Forbidden = "Forbidden",
+        /// The API server finds the object invalid (422, or 400).
+        Rejected = "Rejected",
+        /// Somebody else changed or deleted the object at the same time (409, 404).
+        Conflict = "Conflict",
+        /// The API server is overloaded, out of order, or was not reached in time (429, 5xx, time-outs).
+        Unavailable = "Unavailable",
+    }
 }
 
 impl Reason {
-    /// Every reason.
-    pub const ALL: [Reason; 10] = [
-        Reason::CoordinatorNotFound,
-        Reason::SecretNotFound,
-        Reason::SecretInvalid,
-        Reason::SecretNotShared,
-        Reason::ForeignObject,
-        Reason::ServiceMonitorNotInstalled,
-        Reason::Forbidden,
-        Reason::Rejected,
-        Reason::Conflict,
-        Reason::Unavailable,
-    ];
-
-    /// The name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Reason::CoordinatorNotFound => "CoordinatorNotFound",
-            Reason::SecretNotFound => "SecretNotFound",
-            Reason::SecretInvalid => "SecretInvalid",
-            Reason::SecretNotShared => "SecretNotShared",
-            Reason::ForeignObject => "ForeignObject",
-            Reason::ServiceMonitorNotInstalled => "ServiceMonitorNotInstalled",
-            Reason::Forbidden => "Forbidden",
-            Reason::Rejected => "Rejected",
-            Reason::Conflict => "Conflict",
-            Reason::Unavailable => "Unavailable",
-        }
-    }
-
     /// When the step is tried again, if nothing happens before.
     pub const fn retry(self) -> Retry {
         match self {
@@ -75,6 +47,11 @@ impl Reason {
             Reason::ForeignObject => Retry::Slowly,
             Reason::Forbidden | Reason::Rejected | Reason::Conflict | Reason::Unavailable => Retry::Backoff,
         }
+    }
+
+    /// Whether it is tried again and told of in no Event: it mostly passes, and would be told with every hiccup.
+    pub const fn passes_by_itself(self) -> bool {
+        matches!(self, Reason::Conflict | Reason::Unavailable)
     }
 
     /// Whether the servers work all the same, so that the custom resource is still `Ready`.

@@ -5,10 +5,12 @@ use super::fault::Fault;
 use crate::index::Shared;
 use crate::live::{Custom, Key};
 use crate::plan::{Inputs, Report, Settings};
+use crate::run::metrics::Metrics;
 use crate::status::{self, News, PodRef};
 use serde_json::Value;
 
-/// Writes the status if it is not what is stored, and publishes what is new about it. Whether it was written.
+/// Writes the status if it is not what is stored, and publishes what is new about it. Whether it was written. Metrics show
+/// what was found, written or not.
 pub(super) async fn update_status(
     api: &Api,
     shared: &Shared,
@@ -16,10 +18,12 @@ pub(super) async fn update_status(
     inputs: &Inputs,
     report: &Report,
     settings: &Settings,
+    metrics: &Metrics,
 ) -> Result<bool, Fault> {
     let stored = inputs.custom.value();
     let before = stored.get("status").unwrap_or(&Value::Null);
     let wanted = status::of(inputs, report, settings, &now());
+    metrics.found(key, status::summary(&wanted));
     let Some(patch) = status::patch(before, &wanted) else {
         return Ok(false);
     };

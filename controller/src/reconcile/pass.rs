@@ -18,7 +18,7 @@ use crate::plan::{
     ChildName, Inputs, Judgement, Problem, Reason, Report, Retry, Settings, Verdict, Workload, desire, judge,
     without_legacy_finalizer,
 };
-use crate::run::metrics::{Engine, Metrics, Outcome};
+use crate::run::metrics::{Metrics, Outcome, Step};
 use crate::status;
 
 /// How long after a pass that found a foreign object, which is not watched, the next one looks again.
@@ -90,7 +90,7 @@ impl Reconciler {
     pub fn forget(&self, key: &Key) {
         self.backoff.succeeded(key);
         self.first_status.forget(key);
-        self.metrics.forget(&engine_of(key));
+        self.metrics.forget(key);
         self.reported().remove(key);
         self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
@@ -105,7 +105,7 @@ impl Reconciler {
                     inputs.custom = Arc::new(patched);
                 }
                 Ok(_) => sum.has_written = true,
-                Err(fault) => sum.step("finalizer", Err(fault)),
+                Err(fault) => sum.step(Step::Finalizer, Err(fault)),
             }
         }
         let inputs = &inputs;
@@ -138,8 +138,9 @@ impl Reconciler {
             .then(|| self.put_off(key, inputs, &report))
             .flatten();
         if sum.waits.is_none() {
-            let status = custom::update_status(&self.api, &self.shared, key, inputs, &report, &self.settings);
-            sum.step("status", status.await);
+            let (settings, metrics) = (&self.settings, &self.metrics);
+            let status = custom::update_status(&self.api, &self.shared, key, inputs, &report, settings, metrics);
+            sum.step(Step::Status, status.await);
         }
         if key.kind != Kind::LMCacheCoordinator {
             sum.has_more = self.tell_clients(key, inputs, &report).await;
@@ -177,7 +178,7 @@ impl Reconciler {
         let skipped = skipped
             .into_iter()
             .map(|(reason, clients)| (reason.to_owned(), count(clients)));
-        self.metrics.clients(&engine_of(key), &counts, &skipped.collect());
+        self.metrics.clients(key, &counts, &skipped.collect());
         let before = self.reported().get(key).cloned().unwrap_or_default();
         let news = status::client_news(inputs, report, &self.settings, &before, &custom::now());
         if news.reported != before {
@@ -213,7 +214,7 @@ impl Reconciler {
             after: problem.after,
         });
         let faults = sum.faults.iter().map(|(step, fault)| Failure {
-            step,
+            step: step.as_str(),
             child: "",
             reason: fault.reason,
             message: &fault.message,
@@ -262,7 +263,7 @@ impl Reconciler {
 struct Sum {
     problems: Vec<Problem>,
     /// Failures to write to the custom resource itself.
-    faults: Vec<(&'static str, Fault)>,
+    faults: Vec<(Step, Fault)>,
     has_written: bool,
     is_invalid: bool,
     /// There are Events that were not published yet.
@@ -274,11 +275,11 @@ struct Sum {
 impl Sum {
     /// Takes the end of a step down. That the object has changed or is gone is no failure: its event is on the way, and
     /// a pass with it.
-    fn step(&mut self, name: &'static str, end: Result<bool, Fault>) {
+    fn step(&mut self, step: Step, end: Result<bool, Fault>) {
         match end {
             Ok(has_written) => self.has_written |= has_written,
             Err(fault) if fault.reason == Reason::Conflict => {}
-            Err(fault) => self.faults.push((name, fault)),
+            Err(fault) => self.faults.push((step, fault)),
         }
     }
 }
@@ -296,11 +297,3 @@ const SETTLED: Pass = Pass {
     outcome: Outcome::Settled,
     next: None,
 };
-
-fn engine_of(key: &Key) -> Engine {
-    Engine {
-        kind: key.kind,
-        namespace: key.namespace.clone(),
-        name: key.name.clone(),
-    }
-}

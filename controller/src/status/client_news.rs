@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::clients::{ClientState, connections, present, state};
 use super::news::{NOTE_BYTES, News};
-use super::tables::{CLIENT_DRIFTED, CLIENT_NOT_SEEN, CLIENT_SKIPPED};
 use super::text::cut;
+use super::words::clients;
 use crate::live::ClientPod;
 use crate::plan::{Inputs, Report, Settings};
 
@@ -100,22 +100,22 @@ fn news(state: &ClientState, engine: &str) -> Option<News> {
     let (reason, note) = match state {
         ClientState::Wired => return None,
         ClientState::Skipped(reason) if reason == "engine-not-found" => (
-            CLIENT_SKIPPED,
+            clients::SKIPPED,
             format!("not wired: {reason}; {engine} is there now, so recreate the Pod"),
         ),
         ClientState::Skipped(reason) => (
-            CLIENT_SKIPPED,
+            clients::SKIPPED,
             format!("not wired to {engine}: {reason}; correct what the reason names, then recreate the Pod"),
         ),
         ClientState::NotSeen => (
-            CLIENT_NOT_SEEN,
+            clients::NOT_SEEN,
             format!(
                 "not wired to {engine}: no mutating policy saw it; check that the policy is deployed and covers this \
                  namespace, then recreate the Pod"
             ),
         ),
         ClientState::Drifted => (
-            CLIENT_DRIFTED,
+            clients::DRIFTED,
             format!(
                 "wired to a connection that {engine} no longer has; recreate the Pod, or correct its \
                  --kv-transfer-config where that is its own"

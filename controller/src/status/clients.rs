@@ -19,29 +19,6 @@ pub const NOT_SEEN: &str = "not-seen";
 /// another series of a metric.
 pub const OTHER: &str = "other";
 
-/// Every reason that a policy gives.
-const KNOWN: [SkipReason; 20] = [
-    SkipReason::EngineAnnotationMissing,
-    SkipReason::CacheblendTakesPrecedence,
-    SkipReason::EngineReferenceInvalid,
-    SkipReason::CrossNamespaceForbidden,
-    SkipReason::EngineNotFound,
-    SkipReason::EngineKindMismatch,
-    SkipReason::ConnectionConfigInvalid,
-    SkipReason::LookupUnavailable,
-    SkipReason::UnknownPdRole,
-    SkipReason::TargetContainerNotFound,
-    SkipReason::CommandOverride,
-    SkipReason::EngineTypeUnsupported,
-    SkipReason::KvTransferConfigPresent,
-    SkipReason::PayloadImageUnset,
-    SkipReason::PayloadNotStaged,
-    SkipReason::EngineImageIncompatible,
-    SkipReason::ClientServerSkew,
-    SkipReason::BlockSizeMismatch,
-    SkipReason::PodSecurityForbidsHostIpc,
-    SkipReason::PodMalformed,
-];
 /// Longest reason that is repeated.
 const REASON_BYTES: usize = 64;
 
@@ -98,7 +75,7 @@ pub(super) fn count(
 }
 
 fn known(reason: &str) -> &'static str {
-    let mut known = KNOWN.into_iter().map(SkipReason::as_str);
+    let mut known = SkipReason::ALL.into_iter().map(SkipReason::as_str);
     known.find(|known| *known == reason).unwrap_or(OTHER)
 }
 

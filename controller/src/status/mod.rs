@@ -5,13 +5,14 @@
 //!                             \----> news  -> Events on the custom resource
 //!                 -> client_news -----------> Events on Pods that opted in
 //!                 -> clients ---------------> counts for metrics
+//!                    status -> summary -----> conditions for metrics
 //! ```
 //!
 //! | Question | Where |
 //! |---|---|
 //! | Which conditions are there, with which reasons, and what is to be done? | [`CONDITIONS`] |
 //! | Which Events are there, and when? | [`EVENTS`] |
-//! | What does the phase mean? | `servers`, at `phase` |
+//! | What does the phase mean? | [`PHASES`] |
 //!
 //! A status tells what was found in this pass, and of the generation that the pass looked at, also where the
 //! specification has faults or the children could not be built: nothing of it is left over from an earlier one. Only
@@ -26,6 +27,7 @@ mod news;
 mod outcome;
 mod patch;
 mod servers;
+mod summary;
 mod tables;
 mod text;
 mod words;
@@ -38,7 +40,8 @@ pub use clients::{ClientState, NOT_SEEN, OTHER, clients};
 pub use first::may_wait;
 pub use news::{News, news};
 pub use patch::patch;
-pub use tables::{CONDITIONS, ConditionDoc, EVENTS, EventDoc, ReasonDoc};
+pub use summary::{Shown, Summary, summary};
+pub use tables::{ANY_OTHER, CONDITIONS, ConditionDoc, EVENTS, EventDoc, OF_RECONCILED, PHASES, PhaseDoc, ReasonDoc};
 
 use lmcache_api::{AnyObject, CoordinatorStatus, EngineSpec, EngineStatus, LMCacheCoordinatorSpec, decode};
 use serde_json::Value;

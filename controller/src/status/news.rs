@@ -83,10 +83,11 @@ impl Change<'_> {
 
     fn reconciled(&self) -> Option<News> {
         let type_ = types::RECONCILED;
-        // Of faults the other condition tells; the rest passes by itself, and would be told with every hiccup.
+        // Of faults the other condition tells.
         let is_told = |(status, reason): Seen<'_>| {
-            let passes = [Reason::Conflict.as_str(), Reason::Unavailable.as_str()];
-            status == "False" && reason != reasons::VALIDATION_FAILED && !passes.contains(&reason)
+            let mut passing = Reason::ALL.into_iter().filter(|reason| reason.passes_by_itself());
+            let passes = passing.any(|passing| passing.as_str() == reason);
+            status == "False" && reason != reasons::VALIDATION_FAILED && !passes
         };
         let (before, after) = self.of(type_);
         let warning = if is_told(after) {

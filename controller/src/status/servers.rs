@@ -183,16 +183,7 @@ impl Progress {
         })
     }
 
-    /// The word that sums it up; the first that fits:
-    ///
-    /// | Phase | When |
-    /// |---|---|
-    /// | Failed | the specification has faults, or the name is another's |
-    /// | Failed | there is no workload, and what keeps it from being made does not pass by itself |
-    /// | Failed | nothing is ready, and at least one Pod fails |
-    /// | Pending | nothing is ready |
-    /// | Degraded | some are not ready, or nobody knows yet how many are of the present specification |
-    /// | Running | all are ready |
+    /// The word that sums it up: the first of [`super::PHASES`] that fits.
     ///
     /// A rollout that replaces one ready Pod after the other is Running, as the cache serves on every node; whether it
     /// is through is what `AllInstancesReady` and `Ready` tell, as `kubectl rollout status` does.

@@ -1,10 +1,10 @@
-//! Every condition and every Event with what it means and what to do, as data: the documentation shows these tables.
+//! Every condition, phase and Event with what it means and what to do, as data: the documentation shows these tables.
 
 mod conditions;
 
 pub use conditions::CONDITIONS;
 
-use super::words::reasons;
+use super::words::{clients, phases, reasons};
 
 /// A type of condition.
 #[derive(Clone, Copy, Debug)]
@@ -61,15 +61,50 @@ const POD: &str = "Pod";
 const N: &str = "Normal";
 const W: &str = "Warning";
 
-/// Reason of the Event on a Pod that was skipped.
-pub(super) const CLIENT_SKIPPED: &str = "ClientSkipped";
-/// Reason of the Event on a Pod that no policy saw.
-pub(super) const CLIENT_NOT_SEEN: &str = "ClientNotSeen";
-/// Reason of the Event on a Pod whose connection is out of date.
-pub(super) const CLIENT_DRIFTED: &str = "ClientDrifted";
+/// Stands in the table of [`CONDITIONS`] for the reasons of other conditions.
+pub const ANY_OTHER: &str = "any other";
+/// Stands in the table of [`EVENTS`] for [`crate::plan::Reason`]s.
+pub const OF_RECONCILED: &str = "a reason of Reconciled";
+
+/// A phase, in the order in which they are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseDoc {
+    /// The word.
+    pub phase: &'static str,
+    /// When it is the first that fits.
+    pub when: &'static str,
+}
+
+/// The phases.
+pub const PHASES: [PhaseDoc; 6] = [
+    PhaseDoc {
+        phase: phases::FAILED,
+        when: "the specification has faults, or the name is another object's",
+    },
+    PhaseDoc {
+        phase: phases::FAILED,
+        when: "there is no DaemonSet or Deployment, and what keeps it from being made does not pass by itself",
+    },
+    PhaseDoc {
+        phase: phases::FAILED,
+        when: "nothing is ready, and at least one Pod fails: `CrashLoopBackOff`, `ImagePullBackOff`, ...",
+    },
+    PhaseDoc {
+        phase: phases::PENDING,
+        when: "nothing is ready, or nothing is asked for",
+    },
+    PhaseDoc {
+        phase: phases::DEGRADED,
+        when: "some are not ready, or nobody knows yet how many of a changed specification are",
+    },
+    PhaseDoc {
+        phase: phases::RUNNING,
+        when: "all are ready; a rollout that replaces one ready Pod after the other is `Running`, and not `Ready`",
+    },
+];
 
 /// The Events. None is sent for what was so before.
-pub const EVENTS: [EventDoc; 18] = [
+pub const EVENTS: [EventDoc; 19] = [
     event(
         BOTH,
         N,
@@ -122,7 +157,7 @@ pub const EVENTS: [EventDoc; 18] = [
     event(
         BOTH,
         W,
-        "a reason of Reconciled",
+        OF_RECONCILED,
         "a child cannot be brought about; not for Conflict and Unavailable, which are tried again",
     ),
     event(BOTH, N, reasons::RECONCILED, "what stood in the way is gone"),
@@ -138,7 +173,13 @@ pub const EVENTS: [EventDoc; 18] = [
         reasons::NO_READY_SERVER,
         "wired Pods run where no server is ready",
     ),
-    event(ENGINE, N, reasons::ALL_COVERED, "no longer (or `NoClients`)"),
+    event(
+        ENGINE,
+        N,
+        reasons::ALL_COVERED,
+        "there is a ready server on their nodes again",
+    ),
+    event(ENGINE, N, reasons::NO_CLIENTS, "the last of such Pods is gone"),
     event(
         ENGINE,
         W,
@@ -148,19 +189,19 @@ pub const EVENTS: [EventDoc; 18] = [
     event(
         POD,
         W,
-        CLIENT_SKIPPED,
+        clients::SKIPPED,
         "a Pod that opted in was not wired; the reason stands on it",
     ),
     event(
         POD,
         W,
-        CLIENT_NOT_SEEN,
+        clients::NOT_SEEN,
         "a Pod that opted in was seen by no mutating policy",
     ),
     event(
         POD,
         W,
-        CLIENT_DRIFTED,
+        clients::DRIFTED,
         "a wired Pod connects to where the engine no longer is",
     ),
 ];

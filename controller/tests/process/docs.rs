@@ -3,35 +3,10 @@
 use std::fs::read_to_string;
 use std::path::Path;
 
-use lmcache_controller::run::metrics::METRICS;
-
 use crate::help::OPTIONS;
 
 fn page() -> String {
     read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/controller.md")).unwrap()
-}
-
-#[test]
-fn every_metric_is_in_the_table_and_no_other() {
-    let rows: Vec<String> = METRICS
-        .iter()
-        .map(|metric| {
-            let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
-            format!(
-                "| `{}` | {} | {} | {} |",
-                metric.name,
-                metric.kind,
-                labels.join(", "),
-                metric.help
-            )
-        })
-        .collect();
-    let page = page();
-    let (_, table) = page
-        .split_once("| Metric | Type | Labels | Meaning |\n|---|---|---|---|\n")
-        .unwrap();
-    let written: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
-    assert_eq!(written, rows);
 }
 
 #[test]

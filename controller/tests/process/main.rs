@@ -15,4 +15,5 @@ mod election;
 mod endpoints;
 mod help;
 mod metrics;
+mod monitoring;
 mod rivals;

@@ -4,23 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use lmcache_api::{ClientsStatus, Kind};
-use lmcache_controller::run::metrics::{Engine, METRICS, Metrics, Operation, Outcome, Type};
+use lmcache_controller::live::Key;
+use lmcache_controller::run::metrics::{METRICS, Metrics, Operation, Outcome, Type};
+use lmcache_controller::status::{CONDITIONS, Shown, Summary};
 use serde_json::json;
 
 use crate::api::service;
 
 /// An exposition, read by the rules of OpenMetrics.
 #[derive(Debug, Default)]
-struct Exposition {
+pub struct Exposition {
     /// By family: type and help.
-    families: BTreeMap<String, (String, String)>,
+    pub families: BTreeMap<String, (String, String)>,
     /// By name and labels as they are written.
-    samples: BTreeMap<String, f64>,
+    pub samples: BTreeMap<String, f64>,
     /// By name: names of labels.
-    labels: BTreeMap<String, Vec<String>>,
+    pub labels: BTreeMap<String, Vec<String>>,
 }
 
-fn read(text: &str) -> Exposition {
+pub fn read(text: &str) -> Exposition {
     let mut read = Exposition::default();
     let text = text.strip_suffix("# EOF\n").expect("an end");
     let mut current = String::new();
@@ -54,15 +56,23 @@ fn read(text: &str) -> Exposition {
     read
 }
 
-fn engine(name: &str) -> Engine {
-    Engine {
-        namespace: "team-a".to_owned(),
-        kind: Kind::LMCacheEngine,
-        name: name.to_owned(),
+fn engine(name: &str) -> Key {
+    Key::new(Kind::LMCacheEngine, "team-a", name)
+}
+
+fn found() -> Summary {
+    let shown = |type_, status, reason| Shown { type_, status, reason };
+    Summary {
+        desired: 3,
+        ready: 2,
+        conditions: vec![
+            shown("Ready", "False", "NotAllReady"),
+            shown("ConfigValid", "True", "Valid"),
+        ],
     }
 }
 
-fn filled() -> Metrics {
+pub fn filled() -> Metrics {
     let metrics = Metrics::new();
     metrics.reconciled(Kind::LMCacheEngine, Outcome::Written, Duration::from_millis(30));
     metrics.reconciled(Kind::LMCacheEngine, Outcome::Written, Duration::from_secs(2));
@@ -78,6 +88,7 @@ fn filled() -> Metrics {
     };
     let skipped = BTreeMap::from([("command-override".to_owned(), 2), ("engine-not-found".to_owned(), 1)]);
     metrics.clients(&engine("cache"), &counts, &skipped);
+    metrics.found(&engine("cache"), found());
     metrics.leader(true);
     metrics
 }
@@ -155,6 +166,18 @@ fn what_was_recorded_is_there() {
             r#"clients_skipped{namespace="team-a",engine_kind="LMCacheEngine",engine="cache",reason="command-override"}"#,
             2.0,
         ),
+        (
+            r#"condition{namespace="team-a",kind="LMCacheEngine",name="cache",type="Ready",status="False",reason="NotAllReady"}"#,
+            1.0,
+        ),
+        (
+            r#"instances_desired{namespace="team-a",kind="LMCacheEngine",name="cache"}"#,
+            3.0,
+        ),
+        (
+            r#"instances_ready{namespace="team-a",kind="LMCacheEngine",name="cache"}"#,
+            2.0,
+        ),
         ("leader", 1.0),
         (&format!(r#"build_info{{version="{version}"}}"#), 1.0),
     ] {
@@ -171,17 +194,18 @@ fn an_engine_goes_with_its_series_and_a_new_count_replaces_the_old() {
     let metrics = filled();
     let of = |name: &str| {
         let read = read(&metrics.text().unwrap());
-        let name = format!("engine=\"{name}\"");
+        let names = [format!("engine=\"{name}\""), format!("name=\"{name}\"")];
         read.samples
             .into_iter()
-            .filter(|(series, _)| series.contains(&name))
+            .filter(|(series, _)| names.iter().any(|name| series.contains(name)))
             .collect::<BTreeMap<_, _>>()
     };
     metrics.clients(&engine("second"), &ClientsStatus::default(), &BTreeMap::new());
-    assert_eq!((of("cache").len(), of("second").len()), (6, 4));
+    assert_eq!((of("cache").len(), of("second").len()), (6 + 4, 4));
     let skipped = BTreeMap::from([("command-override".to_owned(), 1)]);
     metrics.clients(&engine("cache"), &ClientsStatus::default(), &skipped);
-    assert_eq!(of("cache").len(), 5);
+    metrics.found(&engine("cache"), Summary::default());
+    assert_eq!(of("cache").len(), 5 + 2);
     assert_eq!(of("cache").values().sum::<f64>(), 1.0);
     metrics.forget(&engine("cache"));
     metrics.forget(&engine("never seen"));
@@ -209,6 +233,31 @@ fn text_of_others_makes_neither_odd_labels_nor_endless_series() {
             .keys()
             .any(|series| series.contains(r#"step="apply",reason="other""#))
     );
+}
+
+/// Scrapes are made of it every half minute, and Prometheus keeps every series for weeks.
+#[test]
+fn a_thousand_engines_have_thirteen_series_each() {
+    let metrics = Metrics::new();
+    let before = read(&metrics.text().unwrap()).samples.len();
+    let conditions = CONDITIONS.iter().map(|known| Shown {
+        type_: known.name,
+        status: "Unknown",
+        reason: "ServiceMonitorNotInstalled",
+    });
+    let found = Summary {
+        desired: 1,
+        ready: 1,
+        conditions: conditions.collect(),
+    };
+    for number in 0..1_000 {
+        let engine = engine(&format!("engine-{number:0>40}"));
+        metrics.found(&engine, found.clone());
+        metrics.clients(&engine, &ClientsStatus::default(), &BTreeMap::new());
+    }
+    let text = metrics.text().unwrap();
+    assert_eq!(read(&text).samples.len() - before, 13_000);
+    assert!(text.len() < 2_500_000, "{} bytes", text.len());
 }
 
 #[tokio::test]

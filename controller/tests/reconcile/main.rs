@@ -22,6 +22,7 @@ mod foreign;
 mod invalid;
 mod login;
 mod meanwhile;
+mod metrics;
 mod monitors;
 mod names;
 mod nodes;

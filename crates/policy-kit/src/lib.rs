@@ -19,6 +19,7 @@
 
 pub mod cluster;
 pub mod engine;
+mod enums;
 pub mod guard;
 pub mod keys;
 pub mod log;

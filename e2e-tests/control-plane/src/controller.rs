@@ -77,6 +77,11 @@ impl Controller {
         Ok(())
     }
 
+    /// The port on which it serves its metrics.
+    pub fn metrics_port(&self) -> u16 {
+        self.metrics
+    }
+
     /// Its metrics in Prometheus' text format.
     ///
     /// # Errors

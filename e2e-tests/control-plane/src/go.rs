@@ -15,6 +15,8 @@ pub(crate) struct Module {
     requires: &'static str,
     /// The programs by their packages. What is built is named like the last part, but for etcd's.
     packages: &'static [(&'static str, &'static str)],
+    /// Build tags that leave out what no test needs.
+    tags: &'static str,
 }
 
 pub(crate) const KUBERNETES: Module = Module {
@@ -29,22 +31,35 @@ pub(crate) const KUBERNETES: Module = Module {
         ("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
         ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
     ],
+    tags: "",
 };
 pub(crate) const ETCD: Module = Module {
     name: "etcd",
     requires: "go.etcd.io/etcd/server/v3",
     packages: &[("etcd", "go.etcd.io/etcd/server/v3")],
+    tags: "",
 };
 pub(crate) const KWOK: Module = Module {
     name: "kwok",
     requires: "sigs.k8s.io/kwok",
     packages: &[("kwok", "sigs.k8s.io/kwok/cmd/kwok")],
+    tags: "",
 };
-
+pub(crate) const PROMETHEUS: Module = Module {
+    name: "prometheus",
+    requires: "github.com/prometheus/prometheus",
+    packages: &[
+        ("promtool", "github.com/prometheus/prometheus/cmd/promtool"),
+        ("prometheus", "github.com/prometheus/prometheus/cmd/prometheus"),
+    ],
+    // Of the ways to find targets, files stay. The others bring the client libraries of every cloud.
+    tags: "remove_all_sd",
+};
 pub(crate) const HELM: Module = Module {
     name: "helm",
     requires: "helm.sh/helm/v4",
     packages: &[("helm", "helm.sh/helm/v4/cmd/helm")],
+    tags: "",
 };
 
 impl Module {
@@ -60,7 +75,10 @@ impl Module {
         // Without a version kube-apiserver calls itself v0.0.0-master, and clients complain.
         let flags = format!("-s -w -X k8s.io/component-base/version.gitVersion={version}");
         let cache = cache()?;
-        let done = cache.join(format!("{}-{version}-{}", self.name, key(&source, &[&go, &flags])?));
+        let mut settings = vec![go.as_str(), flags.as_str()];
+        // Without tags as before there were any: what is built stays.
+        settings.extend(Some(self.tags).filter(|tags| !tags.is_empty()));
+        let done = cache.join(format!("{}-{version}-{}", self.name, key(&source, &settings)?));
         if done.is_dir() {
             return Ok(done);
         }
@@ -84,6 +102,8 @@ impl Module {
                     "-mod=readonly",
                     "-buildvcs=false",
                     "-trimpath",
+                    "-tags",
+                    self.tags,
                     "-ldflags",
                     &flags,
                     "-o",
@@ -184,7 +204,7 @@ mod tests {
 
     #[test]
     fn every_module_names_its_version() -> Result<()> {
-        for module in [KUBERNETES, ETCD, KWOK, HELM] {
+        for module in [KUBERNETES, ETCD, KWOK, HELM, PROMETHEUS] {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go").join(module.name);
             let version = module.version(&source)?;
             assert!(version.len() > 4 && version.matches('.').count() == 2, "{version}");

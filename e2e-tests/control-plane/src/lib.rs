@@ -4,8 +4,8 @@
 //! [`Programs`] finds the programs or builds them, once; [`ControlPlane`] runs them on loopback ports with a data folder,
 //! certificates and users of their own; [`Cluster`] is a user's view of it; [`Controller`] runs `lmcache-controller`
 //! against it, [`PolicyServer`] the policies as webhooks, [`ProxyWebhook`] somebody else's; [`Audit`] tells who asked for
-//! what, and [`scale`] measures. When the process that started all this ends, however it ends, nothing is left behind: see
-//! [`process`].
+//! what, [`Prometheus`] watches the controller, and [`scale`] measures. When the process that started all this ends, however
+//! it ends, nothing is left behind: see [`process`].
 
 mod arguments;
 pub mod audit;
@@ -22,6 +22,7 @@ pub mod policy_server;
 mod ports;
 pub mod process;
 mod programs;
+pub mod prometheus;
 pub mod proxy_webhook;
 pub mod scale;
 mod setup;
@@ -37,6 +38,7 @@ pub use identity::Identity;
 pub use plane::ControlPlane;
 pub use policy_server::{Policy, PolicyServer, check_policies};
 pub use programs::{Program, Programs};
+pub use prometheus::Prometheus;
 pub use proxy_webhook::ProxyWebhook;
 pub use tools::Tool;
 pub use wait::wait_until;

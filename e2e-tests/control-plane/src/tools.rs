@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::go::{HELM, KUBERNETES, Module};
+use crate::go::{HELM, KUBERNETES, Module, PROMETHEUS};
 use crate::programs::{assets, say};
 
 /// A program that some tests need.
@@ -14,17 +14,23 @@ pub enum Tool {
     Helm,
     /// Kubernetes' own.
     Kubectl,
+    /// Scrapes metrics and evaluates rules.
+    Prometheus,
+    /// Checks rules and runs their unit tests.
+    Promtool,
 }
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Tool; 2] = [Tool::Helm, Tool::Kubectl];
+    pub const ALL: [Tool; 4] = [Tool::Helm, Tool::Kubectl, Tool::Prometheus, Tool::Promtool];
 
     /// The name of its file.
     pub fn name(self) -> &'static str {
         match self {
             Tool::Helm => "helm",
             Tool::Kubectl => "kubectl",
+            Tool::Prometheus => "prometheus",
+            Tool::Promtool => "promtool",
         }
     }
 
@@ -32,6 +38,7 @@ impl Tool {
         match self {
             Tool::Helm => HELM,
             Tool::Kubectl => KUBERNETES,
+            Tool::Prometheus | Tool::Promtool => PROMETHEUS,
         }
     }
 

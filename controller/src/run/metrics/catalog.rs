@@ -102,6 +102,24 @@ pub(super) const SKIPPED: Metric = metric(
     &["namespace", "engine_kind", "engine", "reason"],
     "Pods that opted in to an engine and were not wired, by the reason on the Pod",
 );
+pub(super) const CONDITION: Metric = metric(
+    "lmcache_controller_condition",
+    Type::Gauge,
+    &["namespace", "kind", "name", "type", "status", "reason"],
+    "Conditions of custom resources as the controller found them last: always 1; the labels say what was found",
+);
+pub(super) const DESIRED: Metric = metric(
+    "lmcache_controller_instances_desired",
+    Type::Gauge,
+    &["namespace", "kind", "name"],
+    "Servers of an engine, or replicas of a coordinator, that should run",
+);
+pub(super) const READY: Metric = metric(
+    "lmcache_controller_instances_ready",
+    Type::Gauge,
+    &["namespace", "kind", "name"],
+    "Servers of an engine, or replicas of a coordinator, that are ready",
+);
 pub(super) const LEADER: Metric = metric(
     "lmcache_controller_leader",
     Type::Gauge,
@@ -135,5 +153,6 @@ pub(super) const START: Metric = metric(
 
 /// Every metric of the process. Its processor time and memory are there on Linux only.
 pub const METRICS: &[Metric] = &[
-    RECONCILES, ERRORS, DURATION, WRITTEN, REQUESTS, QUEUE, CLIENTS, SKIPPED, LEADER, BUILD, CPU, MEMORY, START,
+    RECONCILES, ERRORS, DURATION, WRITTEN, REQUESTS, QUEUE, CONDITION, DESIRED, READY, CLIENTS, SKIPPED, LEADER, BUILD,
+    CPU, MEMORY, START,
 ];

@@ -4,27 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lmcache_api::{ClientsStatus, Kind};
+use lmcache_api::ClientsStatus;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 
 use super::catalog::{CLIENTS, Metric, SKIPPED};
-use super::labels::{OTHER, word};
+use super::labels::{ClientState, OTHER, word};
+use crate::live::Key;
 
 /// Most reasons of one engine, besides `other`.
 const REASONS: usize = 32;
-
-/// An engine, as the labels name it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Engine {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its kind.
-    pub kind: Kind,
-    /// Its name.
-    pub name: String,
-}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -34,28 +24,22 @@ struct Counts {
 
 /// The clients of every engine.
 #[derive(Debug, Default)]
-pub(super) struct Clients(Mutex<BTreeMap<Engine, Counts>>);
+pub(super) struct Clients(Mutex<BTreeMap<Key, Counts>>);
 
 impl Clients {
-    pub(super) fn set(&self, engine: &Engine, counts: &ClientsStatus, skipped: &BTreeMap<String, u32>) {
+    pub(super) fn set(&self, engine: &Key, counts: &ClientsStatus, skipped: &BTreeMap<String, u32>) {
         let counts = Counts {
-            states: [
-                ("wired", counts.wired),
-                ("skipped", counts.skipped),
-                ("drifted", counts.drifted),
-                ("uncovered", counts.uncovered),
-            ]
-            .map(|(state, count)| (state, i64::from(count))),
+            states: ClientState::ALL.map(|state| (state.as_str(), i64::from(state.of(counts)))),
             skipped: by_reason(skipped),
         };
         self.lock().insert(engine.clone(), counts);
     }
 
-    pub(super) fn forget(&self, engine: &Engine) {
+    pub(super) fn forget(&self, engine: &Key) {
         self.lock().remove(engine);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Engine, Counts>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Counts>> {
         // What it guards is valid at any time.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,7 +78,7 @@ impl Collector for Clients {
 fn encode(
     encoder: &mut DescriptorEncoder<'_>,
     about: &Metric,
-    engines: &BTreeMap<Engine, Counts>,
+    engines: &BTreeMap<Key, Counts>,
     series: impl Fn(&Counts) -> Vec<(&str, i64)>,
 ) -> fmt::Result {
     let help = format!("{}.", about.help);

@@ -1,70 +1,72 @@
 //! Values of labels. There are few of each: every new one is a new time series for as long as Prometheus keeps data.
 
-/// What a reconcile came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// Everything was as it should be; nothing was written.
-    Settled,
-    /// Something was written.
-    Written,
-    /// The specification has faults; they are in the status.
-    Invalid,
-    /// A step failed; the object is tried again.
-    Failed,
-}
+use lmcache_api::ClientsStatus;
+use policy_kit::words;
 
-impl Outcome {
-    /// All of them.
-    pub const ALL: [Outcome; 4] = [Outcome::Settled, Outcome::Written, Outcome::Invalid, Outcome::Failed];
-
-    /// The value of the label `result`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Settled => "settled",
-            Outcome::Written => "written",
-            Outcome::Invalid => "invalid",
-            Outcome::Failed => "failed",
-        }
+words! {
+    /// What a reconcile came to.
+    pub enum Outcome {
+        /// Everything was as it should be; nothing was written.
+        Settled = "settled",
+        /// Something was written.
+        Written = "written",
+        /// The specification has faults; they are in the status.
+        Invalid = "invalid",
+        /// A step failed; the object is tried again.
+        Failed = "failed",
     }
 }
 
-/// How an object was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Operation {
-    /// It was not there before.
-    Create,
-    /// It was applied.
-    Apply,
-    /// Its fields were taken over from another field manager.
-    Takeover,
-    /// It was deleted.
-    Delete,
-    /// The status of a custom resource.
-    Status,
-    /// An Event was reported.
-    Event,
+words! {
+    /// How an object was written.
+    pub enum Operation {
+        /// It was not there before.
+        Create = "create",
+        /// It was applied.
+        Apply = "apply",
+        /// Its fields were taken over from another field manager.
+        Takeover = "takeover",
+        /// It was deleted.
+        Delete = "delete",
+        /// The status of a custom resource.
+        Status = "status",
+        /// An Event was reported.
+        Event = "event",
+    }
 }
 
-impl Operation {
-    /// All of them.
-    pub const ALL: [Operation; 6] = [
-        Operation::Create,
-        Operation::Apply,
-        Operation::Takeover,
-        Operation::Delete,
-        Operation::Status,
-        Operation::Event,
-    ];
+words! {
+    /// A step of a reconcile that is about the custom resource itself. The others are about a child, and are called by its kind.
+    pub enum Step {
+        /// The Go operator's finalizer is taken away.
+        Finalizer = "finalizer",
+        /// The status is written.
+        Status = "status",
+    }
+}
 
-    /// The value of the label `operation`.
-    pub const fn as_str(self) -> &'static str {
+words! {
+    /// How the Pods that opted in to an engine are counted.
+    pub enum ClientState {
+        /// Wired.
+        Wired = "wired",
+        /// Not wired.
+        Skipped = "skipped",
+        /// Wired, to where the engine no longer is.
+        Drifted = "drifted",
+        /// Wired, on a node without a ready server.
+        Uncovered = "uncovered",
+    }
+}
+
+impl ClientState {
+    /// How many there are.
+    pub(super) const fn of(self, counts: &ClientsStatus) -> i32 {
         match self {
-            Operation::Create => "create",
-            Operation::Apply => "apply",
-            Operation::Takeover => "takeover",
-            Operation::Delete => "delete",
-            Operation::Status => "status",
-            Operation::Event => "event",
+            ClientState::Wired => counts.wired,
+            ClientState::Skipped => counts.skipped,
+            ClientState::Drifted => counts.drifted,
+            ClientState::Uncovered => counts.uncovered,
         }
     }
 }

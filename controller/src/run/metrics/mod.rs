@@ -3,6 +3,7 @@
 mod catalog;
 mod clients;
 mod labels;
+mod objects;
 mod process;
 mod requests;
 
@@ -20,12 +21,15 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric as AnyMetric, Registry};
 
 pub use catalog::{METRICS, Metric, Type};
-pub use clients::Engine;
-pub use labels::{Operation, Outcome};
+pub use labels::{ClientState, Operation, Outcome, Step};
 pub use requests::CountRequests;
 
 use clients::Clients;
 use labels::word;
+use objects::Objects;
+
+use crate::live::Key;
+use crate::status::Summary;
 
 /// The media type of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -54,6 +58,7 @@ struct Inner {
     requests: Counters<3>,
     queue: Gauges,
     clients: Arc<Clients>,
+    objects: Arc<Objects>,
     leader: Gauge,
 }
 
@@ -81,6 +86,8 @@ impl Metrics {
             .set(1);
         let clients = Arc::new(Clients::default());
         all.register_collector(Box::new(Arc::clone(&clients)));
+        let objects = Arc::new(Objects::default());
+        all.register_collector(Box::new(Arc::clone(&objects)));
         all.register_collector(Box::new(process::Process::new()));
         for kind in Kind::ALL {
             // Rates of a counter that appears with its first event miss that event.
@@ -98,6 +105,7 @@ impl Metrics {
             requests,
             queue,
             clients,
+            objects,
             leader,
         }))
     }
@@ -135,13 +143,19 @@ impl Metrics {
     /// The clients of an engine, and those of them that were skipped by the reason on the Pod. Replaces what was said about
     /// the engine before. Anybody who may create Pods can write reasons, so an engine has at most 32; the rest, and
     /// what is no word, counts as `other`.
-    pub fn clients(&self, engine: &Engine, counts: &ClientsStatus, skipped: &BTreeMap<String, u32>) {
+    pub fn clients(&self, engine: &Key, counts: &ClientsStatus, skipped: &BTreeMap<String, u32>) {
         self.0.clients.set(engine, counts, skipped);
     }
 
-    /// The engine is gone, and with it its clients.
-    pub fn forget(&self, engine: &Engine) {
-        self.0.clients.forget(engine);
+    /// What a pass found out about a custom resource. Replaces what was said about it before.
+    pub fn found(&self, custom: &Key, found: Summary) {
+        self.0.objects.set(custom, found);
+    }
+
+    /// The custom resource is gone, and with it its series and those of its clients.
+    pub fn forget(&self, custom: &Key) {
+        self.0.clients.forget(custom);
+        self.0.objects.forget(custom);
     }
 
     /// Whether this process is the leader.

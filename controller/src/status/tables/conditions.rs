@@ -1,6 +1,6 @@
 //! The conditions.
 
-use super::{ConditionDoc, ReasonDoc};
+use super::{ANY_OTHER, ConditionDoc, ReasonDoc};
 use crate::plan::Reason;
 use crate::status::words::{reasons, types};
 
@@ -44,7 +44,7 @@ pub const CONDITIONS: [ConditionDoc; 7] = [
             ),
             row(
                 F,
-                "any other",
+                ANY_OTHER,
                 "that of the first of ConfigValid, Reconciled and AllInstancesReady that is not true",
                 "see there",
             ),

@@ -8,6 +8,7 @@ mod news;
 mod patch;
 mod phases;
 mod properties;
+mod summary;
 mod support;
 mod text;
 mod weaknesses;

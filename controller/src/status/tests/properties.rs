@@ -8,7 +8,7 @@ use crate::plan::{Monitors, Reason, Sought, Verdict};
 use crate::status::{CONDITIONS, news, patch};
 
 /// Every combination of what a pass can come to.
-fn passes() -> Vec<Pass> {
+pub fn passes() -> Vec<Pass> {
     let workloads = [
         None,
         Some(numbers(0, 0)),

@@ -3,7 +3,8 @@
 use super::OptedIn;
 use super::decide::{decide, unfit};
 use super::mutator::{Mutator, Side};
-use super::outcome::{Decision, Outcome, SkipReason};
+use super::outcome::{Decision, Outcome};
+use super::reasons::SkipReason;
 use super::wiring::Part;
 use crate::cluster::Cluster;
 use crate::request::Request;

@@ -1,6 +1,7 @@
 //! Does what stands on a container's command line reach vLLM?
 
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use super::settings::CommandOverride;
 use super::target::named;
 use crate::text::quoted;

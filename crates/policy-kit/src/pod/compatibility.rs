@@ -8,7 +8,8 @@ mod packed;
 mod rules;
 mod table;
 
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use super::settings::{CacheblendArguments, Settings, Strictness};
 use super::system::System;
 use crate::keys::{CLIENT_RELEASE, VLLM_RELEASE};

@@ -5,7 +5,8 @@
 //! that a Pod applied together with its engine is wired. Without an engine, a ConfigMap that carries the Go operator's
 //! labels is enough, as it was there.
 
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use super::reference::EngineReference;
 use super::system::System;
 use crate::cluster::{Cluster, Lookup, Query, remedy};

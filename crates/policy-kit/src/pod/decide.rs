@@ -2,7 +2,8 @@
 
 use super::examine::{self, Examined, Subject};
 use super::mutator::Side;
-use super::outcome::{Decision, Outcome, Skip, SkipReason};
+use super::outcome::{Decision, Outcome, Skip};
+use super::reasons::SkipReason;
 use super::reference;
 use super::settings::{Admission, Settings};
 use super::wiring::{self, Part};

@@ -3,7 +3,8 @@
 //! All policies that change Pods ask all of these questions, also about the parts that they do not wire themselves: so
 //! they come to one decision, in whatever order they run.
 
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use super::reference::EngineReference;
 use super::settings::{Settings, Strictness};
 use super::system::System;

@@ -1,6 +1,7 @@
 //! How a Pod comes to share memory with the servers of its engine.
 
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use crate::text::quoted;
 use lmcache_api::IpcMode;
 use pod_edit::{Edit, container, volume};

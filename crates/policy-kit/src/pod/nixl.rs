@@ -1,6 +1,7 @@
 //! Prefill/decode disaggregation: the role of a Pod and what NIXL needs in its environment.
 
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use crate::keys::PD_ROLE;
 use crate::text::quoted;
 use lmcache_api::{EngineSpec, PdRole, PdSpec};

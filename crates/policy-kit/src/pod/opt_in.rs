@@ -1,6 +1,7 @@
 //! Did the Pod ask for wiring, and for which of the two systems?
 
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use super::settings::OptIn;
 use super::system::System;
 use crate::keys::{CACHEBLEND, MIRROR_POD, SystemKeys};

@@ -1,6 +1,7 @@
 //! Which engine a Pod names.
 
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use super::settings::Settings;
 use crate::text::quoted;
 use lmcache_api::names::{check_label, check_subdomain};

@@ -5,8 +5,9 @@
 //! edits that stage the payload are tried on a copy. What is there already as it would be staged counts as staged.
 
 use super::occupancy;
-use super::outcome::{Obstacle, Skip, SkipReason};
+use super::outcome::Skip;
 use super::pull_secrets;
+use super::reasons::{Obstacle, SkipReason};
 use super::system::System;
 use super::target::named;
 use crate::keys::PAYLOAD_STAGED;

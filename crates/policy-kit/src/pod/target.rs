@@ -1,7 +1,8 @@
 //! Which container of a Pod is the model server.
 
 use super::command;
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use super::staging::Staging;
 use super::user_config::{self, UserConfig};
 use crate::text::{cut, quoted};

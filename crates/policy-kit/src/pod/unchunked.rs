@@ -3,7 +3,8 @@
 //! vLLM checks both while it builds its configuration: without chunks one scheduling step must hold a prompt of full length,
 //! and only one prompt can be in it.
 
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use super::target::named;
 use pod_edit::args::{CommandLine, Flag, FlagUse, MAX_MODEL_LEN, MAX_NUM_BATCHED_TOKENS, MAX_NUM_PARTIAL_PREFILLS};
 use serde_json::Value;

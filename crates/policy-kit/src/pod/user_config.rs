@@ -1,7 +1,8 @@
 //! The user's own `--kv-transfer-config`.
 
 use super::connection::names_connector;
-use super::outcome::{Skip, SkipReason};
+use super::outcome::Skip;
+use super::reasons::SkipReason;
 use crate::text::quoted;
 use pod_edit::args::{CommandLine, FlagUse, KV_TRANSFER_CONFIG};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! From a decision to edits.
 
 use super::examine::Examined;
-use super::outcome::SkipReason;
+use super::reasons::SkipReason;
 use super::target::named;
 use super::user_config::{self, UserConfig};
 use super::{ipc, nixl, service_links};
