@@ -39,6 +39,22 @@ pub(crate) const KWOK: Module = Module {
     requires: "sigs.k8s.io/kwok",
     packages: &[("kwok", "sigs.k8s.io/kwok/cmd/kwok")],
 };
+pub(crate) const CRANE: Module = Module {
+    name: "crane",
+    requires: "github.com/google/go-containerregistry",
+    packages: &[("crane", "github.com/google/go-containerregistry/cmd/crane")],
+};
+pub(crate) const COSIGN: Module = Module {
+    name: "cosign",
+    requires: "github.com/sigstore/cosign/v3",
+    // A program of the module itself, in its tools.go.
+    packages: &[("cosign", ".")],
+};
+pub(crate) const ACTIONLINT: Module = Module {
+    name: "actionlint",
+    requires: "github.com/rhysd/actionlint",
+    packages: &[("actionlint", "github.com/rhysd/actionlint/cmd/actionlint")],
+};
 
 impl Module {
     /// The folder with its programs, built now where that was not done before. `say` gets a line before something that
@@ -177,7 +193,7 @@ mod tests {
 
     #[test]
     fn every_module_names_its_version() -> Result<()> {
-        for module in [KUBERNETES, ETCD, KWOK] {
+        for module in [KUBERNETES, ETCD, KWOK, CRANE, COSIGN, ACTIONLINT] {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go").join(module.name);
             let version = module.version(&source)?;
             assert!(version.len() > 4 && version.matches('.').count() == 2, "{version}");

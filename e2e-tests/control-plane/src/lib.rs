@@ -4,8 +4,8 @@
 //! [`Programs`] finds the programs or builds them, once; [`ControlPlane`] runs them on loopback ports with a data folder,
 //! certificates and users of their own; [`Cluster`] is a user's view of it; [`Controller`] runs `lmcache-controller`
 //! against it, [`PolicyServer`] the policies as webhooks, [`ProxyWebhook`] somebody else's; [`Audit`] tells who asked for
-//! what, and [`scale`] measures. When the process that started all this ends, however it ends, nothing is left behind: see
-//! [`process`].
+//! what, and [`scale`] measures. [`Registry`] is for the tests of what is published. When the process that started all
+//! this ends, however it ends, nothing is left behind: see [`process`].
 
 mod arguments;
 pub mod audit;
@@ -23,8 +23,10 @@ mod ports;
 pub mod process;
 mod programs;
 pub mod proxy_webhook;
+pub mod registry;
 pub mod scale;
 mod setup;
+mod tools;
 mod wait;
 
 pub use audit::Audit;
@@ -37,4 +39,6 @@ pub use plane::ControlPlane;
 pub use policy_server::{Policy, PolicyServer};
 pub use programs::{Program, Programs};
 pub use proxy_webhook::ProxyWebhook;
+pub use registry::Registry;
+pub use tools::Tool;
 pub use wait::wait_until;

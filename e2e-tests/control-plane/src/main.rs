@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
-use control_plane::{Cluster, ControlPlane, Identity, Programs, given};
+use control_plane::{Cluster, ControlPlane, Identity, Programs, Tool, given};
 use kube::Client;
 use kube::config::{Config, KubeConfigOptions};
 use rustix::process::{Pid, Signal, kill_process};
@@ -42,7 +42,7 @@ enum Action {
 #[tokio::main]
 async fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Action::Build => Programs::find().map(drop),
+        Action::Build => build(),
         Action::Check => say(&match Programs::check() {
             Ok(()) => "control-plane: `make e2e` runs the end-to-end tests".to_owned(),
             Err(why) => format!("control-plane: end-to-end tests are skipped: {why:#}"),
@@ -59,6 +59,11 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn build() -> Result<()> {
+    Programs::find()?;
+    Tool::ALL.iter().try_for_each(|tool| tool.find().map(drop))
 }
 
 fn say(text: &str) -> Result<()> {

@@ -64,10 +64,6 @@ impl Programs {
     /// `KUBEBUILDER_ASSETS` names no folder; or a program is not there and cannot be built.
     pub fn find() -> Result<Programs> {
         let assets = assets()?;
-        let mut say = |line: &str| {
-            // Nothing is lost where stderr is closed.
-            let _ = writeln!(io::stderr(), "control-plane: {line}");
-        };
         let mut found = BTreeMap::new();
         for program in Program::ALL {
             let path = match asset(assets.as_deref(), program) {
@@ -109,7 +105,13 @@ impl Programs {
     }
 }
 
-fn assets() -> Result<Option<PathBuf>> {
+/// Tells of something that takes its time.
+pub(crate) fn say(line: &str) {
+    // Nothing is lost where stderr is closed.
+    let _ = writeln!(io::stderr(), "control-plane: {line}");
+}
+
+pub(crate) fn assets() -> Result<Option<PathBuf>> {
     match std::env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()) {
         None => Ok(None),
         Some(folder) => match PathBuf::from(folder).canonicalize() {
