@@ -13,6 +13,11 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 POLICY_DIR := $(TARGET)/policies
 HOST := $(TARGET)/debug/policy-host
 CONTROLLER := $(TARGET)/debug/lmcache-controller
+PUBLISH := $(TARGET)/debug/publish
+OCI_DIR := $(TARGET)/oci
+# What `make pin` pins, and where it takes the digests from: by default those of the policies built here.
+MANIFESTS := deploy/policies
+DIGESTS := $(OCI_DIR)/digests.yaml
 # Panic messages name source files: without the paths of this machine the modules are smaller, and equal everywhere.
 WASM_ENV := RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=deps --remap-path-prefix=$(CURDIR)=."
 export POLICIES_DIR := $(abspath $(POLICY_DIR))
@@ -104,6 +109,36 @@ deny: ## Check licences, sources and banned crates (installs cargo-deny where it
 	@command -v cargo-deny >/dev/null || cargo install --locked --quiet cargo-deny
 	cargo deny --locked check bans licenses sources
 
+.PHONY: advisories
+advisories: ## Look for known weaknesses of the dependencies (the RustSec database, from GitHub)
+	@command -v cargo-deny >/dev/null || cargo install --locked --quiet cargo-deny
+	cargo deny --locked check advisories
+
+.PHONY: publish
+publish:
+	@cargo build --locked --quiet -p publish
+
+.PHONY: package
+package: build publish ## Write the policies as OCI image layouts, as kwctl pushes them, and their digests, into target/oci
+	@$(PUBLISH) package --policies $(POLICY_DIR) -o $(OCI_DIR)
+
+.PHONY: registry-given
+registry-given:
+	@test -n "$(REGISTRY)" || { echo 'make push REGISTRY=ghcr.io/acme/policies' >&2; exit 2; }
+
+.PHONY: push
+push: registry-given package ## Push the policies to REGISTRY=host/path [TAG=] [PUSH_ARGS=]; login: `docker login`, or REGISTRY_USERNAME and _PASSWORD
+	@$(PUBLISH) push "$(REGISTRY)" --policies $(POLICY_DIR) $(if $(TAG),--tag "$(TAG)") $(PUSH_ARGS)
+
+.PHONY: pin
+pin: publish $(if $(filter $(OCI_DIR)/%,$(DIGESTS)),package) ## Write manifests with digests in the place of tags into target/pinned [MANIFESTS=deploy/policies] [DIGESTS=file] [REGISTRY=host/path]
+	@$(PUBLISH) pin $(MANIFESTS) --digests "$(DIGESTS)" $(if $(REGISTRY),--registry "$(REGISTRY)") -o $(TARGET)/pinned
+
+.PHONY: sbom
+sbom: build publish ## Write an SBOM of each policy, SPDX in JSON, into target/sbom (installs cargo-sbom where it is missing)
+	@command -v cargo-sbom >/dev/null || cargo install --locked --quiet cargo-sbom
+	@PUBLISH=$(abspath $(PUBLISH)) tools/sbom $(TARGET)/sbom $(POLICIES)
+
 .PHONY: releases
 releases: ## Read the releases of LMCache and vLLM from PyPI and write the tables anew (Python 3.11)
 	python3 tools/releases read
@@ -140,10 +175,10 @@ sessions: build ## Record the host look-ups of the fixtures that the bats tests 
 	@tools/record-sessions
 
 .PHONY: e2e
-e2e: build controller ## Run the end-to-end tests on a real control plane (Go 1.26 or newer, once, or KUBEBUILDER_ASSETS; E2E_CLUSTER=CONTEXT: your cluster)
+e2e: build controller publish ## Run the end-to-end tests on a real control plane (Go 1.26 or newer, once, or KUBEBUILDER_ASSETS; E2E_CLUSTER=CONTEXT: your cluster)
 	cargo run --locked --quiet -p control-plane -- build
 	@test -z "$(E2E_CLUSTER)" || trap 'cargo run --locked --quiet -p control-plane -- clean' EXIT; \
-	export LMCACHE_CONTROLLER=$(abspath $(CONTROLLER)) POLICY_HOST=$(abspath $(HOST)); \
+	export LMCACHE_CONTROLLER=$(abspath $(CONTROLLER)) POLICY_HOST=$(abspath $(HOST)) PUBLISH=$(abspath $(PUBLISH)); \
 	cargo test --locked --no-fail-fast -p control-plane --test '*' -- --include-ignored
 
 .PHONY: e2e-kwctl

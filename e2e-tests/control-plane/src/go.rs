@@ -61,6 +61,25 @@ pub(crate) const HELM: Module = Module {
     packages: &[("helm", "helm.sh/helm/v4/cmd/helm")],
     tags: "",
 };
+pub(crate) const CRANE: Module = Module {
+    name: "crane",
+    requires: "github.com/google/go-containerregistry",
+    packages: &[("crane", "github.com/google/go-containerregistry/cmd/crane")],
+    tags: "",
+};
+pub(crate) const COSIGN: Module = Module {
+    name: "cosign",
+    requires: "github.com/sigstore/cosign/v3",
+    // A program of the module itself, in its tools.go.
+    packages: &[("cosign", ".")],
+    tags: "",
+};
+pub(crate) const ACTIONLINT: Module = Module {
+    name: "actionlint",
+    requires: "github.com/rhysd/actionlint",
+    packages: &[("actionlint", "github.com/rhysd/actionlint/cmd/actionlint")],
+    tags: "",
+};
 
 impl Module {
     /// The folder with its programs, built now where that was not done before. `say` gets a line before something that
@@ -204,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_module_names_its_version() -> Result<()> {
-        for module in [KUBERNETES, ETCD, KWOK, HELM, PROMETHEUS] {
+        for module in [KUBERNETES, ETCD, KWOK, HELM, PROMETHEUS, CRANE, COSIGN, ACTIONLINT] {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go").join(module.name);
             let version = module.version(&source)?;
             assert!(version.len() > 4 && version.matches('.').count() == 2, "{version}");

@@ -4,8 +4,8 @@
 //! [`Programs`] finds the programs or builds them, once; [`ControlPlane`] runs them on loopback ports with a data folder,
 //! certificates and users of their own; [`Cluster`] is a user's view of it; [`Controller`] runs `lmcache-controller`
 //! against it, [`PolicyServer`] the policies as webhooks, [`ProxyWebhook`] somebody else's; [`Audit`] tells who asked for
-//! what, [`Prometheus`] watches the controller, and [`scale`] measures. When the process that started all this ends, however
-//! it ends, nothing is left behind: see [`process`].
+//! what, [`Prometheus`] watches the controller, and [`scale`] measures. [`Registry`] is for the tests of what is published.
+//! When the process that started all this ends, however it ends, nothing is left behind: see [`process`].
 
 mod arguments;
 pub mod audit;
@@ -24,6 +24,7 @@ pub mod process;
 mod programs;
 pub mod prometheus;
 pub mod proxy_webhook;
+pub mod registry;
 pub mod scale;
 mod setup;
 mod tools;
@@ -40,5 +41,6 @@ pub use policy_server::{Policy, PolicyServer, check_policies};
 pub use programs::{Program, Programs};
 pub use prometheus::Prometheus;
 pub use proxy_webhook::ProxyWebhook;
+pub use registry::Registry;
 pub use tools::Tool;
 pub use wait::wait_until;

@@ -4,12 +4,18 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::go::{HELM, KUBERNETES, Module, PROMETHEUS};
+use crate::go::{ACTIONLINT, COSIGN, CRANE, HELM, KUBERNETES, Module, PROMETHEUS};
 use crate::programs::{assets, say};
 
 /// A program that some tests need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
+    /// Checks GitHub workflows.
+    Actionlint,
+    /// Signs OCI artifacts and verifies signatures.
+    Cosign,
+    /// Pushes and pulls OCI artifacts, and serves them as a registry.
+    Crane,
     /// Installs charts.
     Helm,
     /// Kubernetes' own.
@@ -22,7 +28,15 @@ pub enum Tool {
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Tool; 4] = [Tool::Helm, Tool::Kubectl, Tool::Prometheus, Tool::Promtool];
+    pub const ALL: [Tool; 7] = [
+        Tool::Actionlint,
+        Tool::Cosign,
+        Tool::Crane,
+        Tool::Helm,
+        Tool::Kubectl,
+        Tool::Prometheus,
+        Tool::Promtool,
+    ];
 
     /// The name of its file.
     pub fn name(self) -> &'static str {
@@ -31,6 +45,9 @@ impl Tool {
             Tool::Kubectl => "kubectl",
             Tool::Prometheus => "prometheus",
             Tool::Promtool => "promtool",
+            Tool::Crane => "crane",
+            Tool::Cosign => "cosign",
+            Tool::Actionlint => "actionlint",
         }
     }
 
@@ -39,6 +56,9 @@ impl Tool {
             Tool::Helm => HELM,
             Tool::Kubectl => KUBERNETES,
             Tool::Prometheus | Tool::Promtool => PROMETHEUS,
+            Tool::Crane => CRANE,
+            Tool::Cosign => COSIGN,
+            Tool::Actionlint => ACTIONLINT,
         }
     }
 
