@@ -19,7 +19,7 @@ export POLICIES_DIR := $(abspath $(POLICY_DIR))
 GENERATED := artifacthub docs/what-happens-to-my-pod.md crates/lmcache-server/src/table/data.rs \
 	crates/policy-kit/src/pod/compatibility/table.rs \
 	deploy/crds/lmcacheengines.yaml deploy/crds/cacheblendengines.yaml deploy/crds/lmcachecoordinators.yaml \
-	deploy/rbac/controller.yaml deploy/rbac/users.yaml
+	deploy/rbac/controller.yaml deploy/rbac/users.yaml deploy/adopt/rbac.yaml
 # Seconds that `make fuzz` takes, for all policies together.
 export FUZZ_SECONDS ?= 60
 # Largest policy that `make build` lets pass, in bytes.
@@ -121,6 +121,7 @@ generate: build controller tables ## Write the generated files: Artifact Hub pac
 	@$(CONTROLLER) crds LMCacheCoordinator > deploy/crds/lmcachecoordinators.yaml
 	@$(CONTROLLER) rbac > deploy/rbac/controller.yaml
 	@$(CONTROLLER) rbac --users > deploy/rbac/users.yaml
+	@$(CONTROLLER) rbac --adopt > deploy/adopt/rbac.yaml
 
 .PHONY: check-generated
 check-generated: generate ## Fail where a generated file differs from its generator

@@ -45,6 +45,7 @@ fn named<'a>(documents: &'a [Value], kind: &str) -> &'a Value {
 #[case::coordinators("crds/lmcachecoordinators.yaml", &["crds", "LMCacheCoordinator"])]
 #[case::controller("rbac/controller.yaml", &["rbac"])]
 #[case::users("rbac/users.yaml", &["rbac", "--users"])]
+#[case::adopt("adopt/rbac.yaml", &["rbac", "--adopt"])]
 fn files_are_what_the_command_prints(#[case] path: &str, #[case] arguments: &[&str]) {
     assert!(
         file(path) == printed(arguments),
