@@ -24,12 +24,14 @@ const CACHEBLEND_INJECTORS: [&str; 2] = ["cacheblend-pod-injection", "cacheblend
 /// The other policies.
 const GUARD: &str = "lmcache-guard";
 const VALIDATION: &str = "lmcache-engine-validation";
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 7] = [
     "lmcache-payload-staging",
     GUARD,
     VALIDATION,
     "lmcache-wiring-audit",
+    "cacheblend-wiring-audit",
     "lmcache-workload-preflight",
+    "lmcache-workload-preflight-leaderworkerset",
 ];
 
 /// Whose a webhook is.

@@ -25,10 +25,10 @@ mod wrong;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
-use control_plane::cluster::condition;
+use control_plane::cluster::{condition, read};
 use control_plane::go_webhooks::{Answer, CONFIGURATION, Recording};
 use control_plane::{Cluster, ControlPlane, Controller, GoWebhooks, Identity, Policy, PolicyServer, wait_until};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use check::{expected_of_engines, expected_of_workloads, next, only_reads};
 use pods::{both_wire, new_pods, recording, restarted_again, template_pod, wired_by_us};
@@ -210,11 +210,12 @@ async fn keep_the_crds(plane: &ControlPlane, admin: &Cluster) -> Result<()> {
 
 /// Policies of `deploy/policies` by their files, in force.
 async fn serve(plane: &ControlPlane, name: &str, files: &[&str]) -> Result<PolicyServer> {
-    let policies: Result<Vec<Policy>> = files
-        .iter()
-        .map(|file| Policy::read(&format!("deploy/policies/{file}.yaml")))
-        .collect();
-    let server = PolicyServer::start(plane, name, &policies?, &[]).await?;
+    let mut policies = Vec::new();
+    for file in files {
+        let objects = read(&format!("deploy/policies/{file}.yaml"))?;
+        policies.extend(objects.into_iter().map(Policy));
+    }
+    let server = PolicyServer::start(plane, name, &policies, &[]).await?;
     server.install()?;
     Ok(server)
 }
