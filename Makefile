@@ -25,7 +25,8 @@ export POLICIES_DIR := $(abspath $(POLICY_DIR))
 GENERATED := artifacthub docs/what-happens-to-my-pod.md crates/lmcache-server/src/table/data.rs \
 	crates/policy-kit/src/pod/compatibility/table.rs \
 	deploy/crds/lmcacheengines.yaml deploy/crds/cacheblendengines.yaml deploy/crds/lmcachecoordinators.yaml \
-	deploy/rbac/controller.yaml deploy/rbac/users.yaml docs/reference.md deploy/chart/files deploy/chart/README.md dist
+	deploy/rbac/controller.yaml deploy/rbac/users.yaml deploy/adopt/rbac.yaml docs/reference.md \
+	deploy/chart/files deploy/chart/README.md dist
 # For the targets that change a cluster, and for packaging.
 KUBECTL ?= kubectl
 HELM ?= helm
@@ -162,6 +163,7 @@ generate: build controller tables ## Write the generated files: Artifact Hub, wo
 	@$(CONTROLLER) crds LMCacheCoordinator > deploy/crds/lmcachecoordinators.yaml
 	@$(CONTROLLER) rbac > deploy/rbac/controller.yaml
 	@$(CONTROLLER) rbac --users > deploy/rbac/users.yaml
+	@$(CONTROLLER) rbac --adopt > deploy/adopt/rbac.yaml
 	@$(CONTROLLER) reference > docs/reference.md
 	@$(CHART) generate
 

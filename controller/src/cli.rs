@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
-use crate::{crds, flags, rbac, reference, render, run};
+use crate::{adopt, crds, flags, rbac, reference, render, run};
 
 /// Runs LMCache's custom resources in a cluster, and shows offline what they become, what the controller needs, and what
 /// LMCache's releases can do.
@@ -35,6 +35,16 @@ enum Command {
     /// Warnings and faults go to stderr, one a line: file, object, field, and what to do. With any fault nothing is
     /// printed, and the exit code is 1.
     Render(render::Args),
+    /// Look at a cluster that the Go operator runs, and say what a takeover would meet.
+    ///
+    /// Reads and never writes; Secrets are not even read. Finds the cluster as kubectl does (KUBECONFIG, ~/.kube/config), in a
+    /// Pod by its service account. Says what runs, whose webhooks and CRDs there are, what becomes of every engine, and what
+    /// of every workload that asks for wiring, and which step of docs/migrate-from-go-operator.md comes next. Values of
+    /// variables, Secrets and arguments are not shown.
+    ///
+    /// Exit code 0: nothing is in the way; 1: something has to be done first; 2: it could not look, and stderr says which right
+    /// is missing. `lmcache-controller rbac --adopt` prints a role with what it needs.
+    Adopt(adopt::Args),
     /// Print the CustomResourceDefinitions.
     Crds(crds::Args),
     /// Print what the controller may do in a cluster, or roles for people.
@@ -81,6 +91,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => return run::command(&args),
+        Command::Adopt(args) => return adopt::command(&args),
         Command::Render(args) => render::run(&args, &mut std::io::stdin()).map(Answer::from),
         Command::Crds(args) => crds::run(&args).map(Answer::from),
         Command::Rbac(args) => rbac::run(&args).map(Answer::from),

@@ -7,10 +7,12 @@
 //! | What does LMCache's Go operator make of it? | [`legacy`] |
 //! | The CustomResourceDefinitions | [`crds`] |
 //! | What may the controller do? | [`rbac`] |
+//! | What would a takeover from the Go operator meet? | [`adopt`] |
 //! | What is said of a custom resource: its status, its Events | [`status`] |
 //! | Every word that it can say, as a page | `reference` |
 //! | The process in a cluster | [`run`] |
 
+pub mod adopt;
 pub mod build;
 pub mod cli;
 pub mod crds;

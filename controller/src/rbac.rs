@@ -13,7 +13,9 @@ use anyhow::Result;
 use lmcache_api::names::{check_label, check_subdomain};
 use serde_json::{Value, json};
 
-pub use call::{Call, allows};
+use crate::adopt::{RIGHTS, ROLE};
+
+pub use call::{Call, allows, permits};
 pub use grants::{GRANTS, Grant, LEASE, Scope};
 
 use yaml::{Document, Rule};
@@ -29,6 +31,9 @@ pub struct Args {
     /// Print the roles for people instead: admin, editor and viewer of each kind.
     #[arg(long, conflicts_with_all = ["namespace", "service_account"])]
     users: bool,
+    /// Print the role for a person who runs `adopt --check` instead.
+    #[arg(long, conflicts_with_all = ["users", "namespace", "service_account"])]
+    adopt: bool,
     /// Namespace that the controller runs in.
     #[arg(long, value_name = "NAME", default_value = NAMESPACE, value_parser = namespace)]
     namespace: String,
@@ -53,6 +58,9 @@ pub fn run(args: &Args) -> Result<String> {
     if args.users {
         return yaml::write("lmcache-controller rbac --users", &users::documents());
     }
+    if args.adopt {
+        return yaml::write("lmcache-controller rbac --adopt", &[adopt()]);
+    }
     yaml::write("lmcache-controller rbac", &controller(args))
 }
 
@@ -76,20 +84,31 @@ fn controller(args: &Args) -> Vec<Document> {
             about: "What the controller does in all namespaces. Each rule says what it is for; nothing else is called."
                 .to_owned(),
             object: role("ClusterRole", &everywhere),
-            rules: rules(Scope::Cluster),
+            rules: rules(GRANTS, Scope::Cluster),
         },
         binding("ClusterRoleBinding", "ClusterRole", everywhere),
         Document {
             about: "Leader election, in the controller's own namespace.".to_owned(),
             object: role("Role", &in_namespace),
-            rules: rules(Scope::OwnNamespace),
+            rules: rules(GRANTS, Scope::OwnNamespace),
         },
         binding("RoleBinding", "Role", in_namespace),
     ]
 }
 
-fn rules(scope: Scope) -> Vec<Rule> {
-    let grants = GRANTS.iter().filter(|grant| grant.scope == scope);
+/// The role of [`crate::adopt`]. Who gets it is for whoever applies it to say.
+fn adopt() -> Document {
+    Document {
+        about: "What `lmcache-controller adopt --check` reads, for the person who runs it. Nothing is written, and no Secret \
+                is read. The controller does not have these rights, and does not need them."
+            .to_owned(),
+        object: role("ClusterRole", &json!({"name": ROLE, "labels": labels()})),
+        rules: rules(RIGHTS, Scope::Cluster),
+    }
+}
+
+fn rules(grants: &[Grant], scope: Scope) -> Vec<Rule> {
+    let grants = grants.iter().filter(|grant| grant.scope == scope);
     grants
         .map(|grant| Rule {
             why: grant.why.to_owned(),

@@ -46,6 +46,7 @@ fn named<'a>(documents: &'a [Value], kind: &str) -> &'a Value {
 #[case::controller("rbac/controller.yaml", &["rbac"])]
 #[case::users("rbac/users.yaml", &["rbac", "--users"])]
 #[case::reference("../docs/reference.md", &["reference"])]
+#[case::adopt("adopt/rbac.yaml", &["rbac", "--adopt"])]
 fn files_are_what_the_command_prints(#[case] path: &str, #[case] arguments: &[&str]) {
     assert!(
         file(path) == printed(arguments),

@@ -39,12 +39,15 @@ static POD: Shape = Shape(&[
 /// What the API server fills in counts as not there, quantities are compared by amount, and labels of the live selector belong
 /// to the template as the operator puts them in. Any other member that one of the two has alone is a difference.
 pub fn same_template(state: State, rendered: &Value, live: &Value) -> bool {
+    comparable(state, rendered, live).is_some_and(|[wanted, found]| wanted == found)
+}
+
+/// The two templates that [`same_template`] compares, first the rendered one, in a form in which equal ones are equal; `None`
+/// where one of the two has none.
+pub fn comparable(state: State, rendered: &Value, live: &Value) -> Option<[Value; 2]> {
     let mut wanted = rendered.clone();
     add_selector_labels(state, &mut wanted, live);
-    match (template(state, &wanted), template(state, live)) {
-        (Some(wanted), Some(found)) => wanted == found,
-        _ => false,
-    }
+    Some([template(state, &wanted)?, template(state, live)?])
 }
 
 /// The operator keeps the selector of a workload that is already there and puts its labels into the template: below the rendered
@@ -86,7 +89,7 @@ fn template(state: State, workload: &Value) -> Option<Value> {
     if state == State::Newest {
         move_isolated_ipc(&mut spec);
     }
-    Some(json!({"labels": entries("labels"), "annotations": entries("annotations"), "spec": spec}))
+    Some(json!({"metadata": {"labels": entries("labels"), "annotations": entries("annotations")}, "spec": spec}))
 }
 
 /// What the API server fills in that hangs on something else than the field.

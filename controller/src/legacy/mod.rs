@@ -30,7 +30,7 @@ use lmcache_api::{FaultKind, FieldError, Kind};
 use serde_json::Value;
 
 use self::resource::Resource;
-pub use live::same_template;
+pub use live::{comparable, same_template};
 
 /// A state of the Go operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

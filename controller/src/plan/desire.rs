@@ -114,7 +114,7 @@ fn runs(inputs: &Inputs) -> bool {
 }
 
 /// The base URL of a coordinator.
-fn url_of(coordinator: &Custom) -> Option<String> {
+pub(super) fn url_of(coordinator: &Custom) -> Option<String> {
     match decode(Kind::LMCacheCoordinator, &coordinator.value()).object {
         AnyObject::LMCacheCoordinator(object) => Some(coordinator_url(
             coordinator.name(),
@@ -239,7 +239,7 @@ fn workload(
 }
 
 /// The live selector stays, and the Pods keep its labels.
-fn keep_selector(body: &mut Value, live: &Value) {
+pub(super) fn keep_selector(body: &mut Value, live: &Value) {
     if let (Some(selector), Some(own)) = (live.pointer("/spec/selector"), body.pointer_mut("/spec/selector")) {
         own.clone_from(selector);
     }
@@ -257,7 +257,7 @@ pub fn fitted(wanted: &Wanted, found: &Child) -> Wanted {
     wanted
 }
 
-fn name_of(body: &Value) -> Option<ChildName> {
+pub(super) fn name_of(body: &Value) -> Option<ChildName> {
     let name = body.pointer("/metadata/name")?.as_str()?;
     Some(ChildName::new(ChildKind::of(body)?, name))
 }

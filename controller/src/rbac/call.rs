@@ -70,7 +70,12 @@ impl Call {
 
 /// Whether the controller's roles allow a call, when it runs in `own_namespace`.
 pub fn allows(call: &Call, own_namespace: &str) -> bool {
-    GRANTS.iter().any(|grant| covers(grant, call, own_namespace))
+    permits(GRANTS, call, own_namespace)
+}
+
+/// Whether a list of grants allows a call.
+pub fn permits(grants: &[Grant], call: &Call, own_namespace: &str) -> bool {
+    grants.iter().any(|grant| covers(grant, call, own_namespace))
 }
 
 fn covers(grant: &Grant, call: &Call, own_namespace: &str) -> bool {

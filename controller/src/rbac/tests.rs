@@ -138,6 +138,7 @@ fn every_grant_says_what_it_is_for_and_none_is_a_wildcard() {
 fn the_namespace_and_the_account_are_those_that_were_asked_for() {
     let args = |namespace: &str, service_account: &str| Args {
         users: false,
+        adopt: false,
         namespace: namespace.to_owned(),
         service_account: service_account.to_owned(),
     };

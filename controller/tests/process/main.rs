@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod adopt;
 mod api;
 mod binary;
 mod docs;

@@ -10,6 +10,7 @@
 mod change;
 mod keys;
 mod kind;
+mod outlook;
 mod wording;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ use crate::pod::{Decision, Outcome, POD_INJECTION, Settings, Side, decide, unfit
 use crate::request::Request;
 use crate::response::Response;
 use kind::{Kind, Template, at};
+pub use outlook::{Judged, Outlook, outlooks};
 use serde_json::Value;
 use wording::of_decision;
 

@@ -15,7 +15,7 @@ use policy_kit::cluster::Cluster;
 use policy_kit::pod::{POD_INJECTION, admit};
 use policy_kit::request::Request;
 use policy_kit::text::WARNING_BYTES;
-use policy_kit::workload::preflight;
+use policy_kit::workload::{outlooks, preflight};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -124,6 +124,35 @@ proptest! {
             prop_assert!(is_said(problem) && is_said(remedy), "{:?} is not in {:?}", warning, advice);
         }
         prop_assert_eq!(of_pod["accepted"] == json!(false), is_said("Pods will be refused"));
+    }
+
+    #[test]
+    fn the_outlook_is_the_pod_that_admission_makes(pod in pod(), cluster in cluster(), settings in settings()) {
+        let request = json!({
+            "operation": "CREATE", "namespace": "team-a", "kind": {"group": "", "kind": "Pod"}, "object": pod,
+        });
+        let payload = serde_json::to_vec(&json!({"request": request, "settings": settings})).unwrap();
+        let admitted = admit(&POD_INJECTION, &Request::read(&payload), &cluster).encode().unwrap();
+        let admitted: Value = serde_json::from_slice(&admitted).unwrap();
+        let object = workload("Deployment", &pod, &pod, &json!({"name": "chat"}));
+        let read = (POD_INJECTION.settings)(&settings.to_string()).unwrap();
+        let outlooks = outlooks("apps", "Deployment", &object, "team-a", &read, &cluster);
+        prop_assert_eq!(outlooks.len(), 1);
+        // A refused Pod is not made at all.
+        if admitted["accepted"] == json!(true) {
+            let mutated = if admitted["mutated_object"].is_null() { &pod } else { &admitted["mutated_object"] };
+            prop_assert_eq!(&outlooks[0].pod, mutated);
+        }
+        let advised = warnings(&answer(
+            &json!({
+                "operation": "CREATE", "namespace": "team-a", "kind": {"group": "apps", "kind": "Deployment"}, "object": object,
+            }),
+            &settings,
+            &cluster,
+        ));
+        for warning in policy_kit::text::warnings(outlooks[0].warnings.clone()) {
+            prop_assert!(advised.contains(&warning), "{:?} is not in {:?}", warning, advised);
+        }
     }
 
     #[test]

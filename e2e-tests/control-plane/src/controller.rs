@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -39,6 +39,16 @@ impl Controller {
             .args(["--health-probe-bind-address", &format!("127.0.0.1:{probes}")])
             .args(args);
         Controller::run(plane, name, &command, probes, metrics).await
+    }
+
+    /// Runs another command of the program as a user, to its end: what it printed, and its exit code.
+    ///
+    /// # Errors
+    /// It cannot be built or started.
+    pub fn command(plane: &ControlPlane, identity: Identity, args: &[&str]) -> Result<Output> {
+        let mut command = Command::new(binaries::find("lmcache-controller", "LMCACHE_CONTROLLER")?);
+        command.env("KUBECONFIG", plane.kubeconfig(identity)).args(args);
+        command.output().context("cannot run lmcache-controller")
     }
 
     /// Starts a program that answers `/readyz` on the port `probes`, as controllers do, and waits until it is ready.

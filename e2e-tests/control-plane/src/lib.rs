@@ -3,9 +3,10 @@
 //!
 //! [`Programs`] finds the programs or builds them, once; [`ControlPlane`] runs them on loopback ports with a data folder,
 //! certificates and users of their own; [`Cluster`] is a user's view of it; [`Controller`] runs `lmcache-controller`
-//! against it, [`PolicyServer`] the policies as webhooks, [`ProxyWebhook`] somebody else's; [`Audit`] tells who asked for
-//! what, [`Prometheus`] watches the controller, and [`scale`] measures. [`Registry`] is for the tests of what is published.
-//! When the process that started all this ends, however it ends, nothing is left behind: see [`process`].
+//! against it, [`PolicyServer`] the policies as webhooks, [`ProxyWebhook`] and [`GoWebhooks`] those of others; [`Audit`]
+//! tells who asked for what, [`Prometheus`] watches the controller, and [`scale`] measures. [`Registry`] is for the tests of
+//! what is published. When the process that started all this ends, however it ends, nothing is left behind: see
+//! [`process`].
 
 mod arguments;
 pub mod audit;
@@ -15,6 +16,7 @@ pub mod cluster;
 pub mod controller;
 pub mod given;
 mod go;
+pub mod go_webhooks;
 pub mod identity;
 mod kinds;
 mod plane;
@@ -29,12 +31,14 @@ pub mod scale;
 mod setup;
 mod tools;
 mod wait;
+mod webhook_server;
 
 pub use audit::Audit;
 pub use certificates::Pair;
 pub use cluster::Cluster;
 pub use controller::Controller;
 pub use go::cache;
+pub use go_webhooks::GoWebhooks;
 pub use identity::Identity;
 pub use plane::ControlPlane;
 pub use policy_server::{Policy, PolicyServer, check_policies};

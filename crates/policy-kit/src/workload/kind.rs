@@ -37,7 +37,8 @@ impl Kind {
         Self::named(&request.kind.group, &request.kind.kind)
     }
 
-    fn named(group: &str, kind: &str) -> Option<Self> {
+    /// The kind of this group and name.
+    pub fn named(group: &str, kind: &str) -> Option<Self> {
         match (group, kind) {
             ("apps", "Deployment") => Some(Self::Deployment),
             ("apps", "StatefulSet") => Some(Self::StatefulSet),

@@ -264,3 +264,43 @@ fn the_order_of_keys_is_no_change() {
     turned["spec"]["template"]["spec"] = json!({"b": 2, "a": 1});
     assert!(!change::concerns_pods(Kind::Deployment, &old, &turned));
 }
+
+#[test]
+fn an_outlook_for_each_template_that_says_what_becomes_of_its_pods() {
+    let engine = json!({"metadata": {"name": "kv", "namespace": "team-a"}, "spec": {"isolatedIPC": true}});
+    let cluster = Answers::all(Lookup::Found(engine));
+    let plain = json!({"metadata": {}, "spec": {"containers": []}});
+    let sets = json!({"spec": {"leaderWorkerTemplate": {"leaderTemplate": template("kv"), "workerTemplate": plain}}});
+    let settings = Settings::default();
+    let all = outlooks(
+        "leaderworkerset.x-k8s.io",
+        "LeaderWorkerSet",
+        &sets,
+        "team-a",
+        &settings,
+        &cluster,
+    );
+    assert_eq!(all.len(), 2);
+    let [leader, worker] = [&all[0], &all[1]];
+    assert!(leader.path.ends_with("leaderTemplate") && worker.path.ends_with("workerTemplate"));
+    assert_eq!(leader.decisions.len(), 1);
+    assert_eq!(leader.decisions[0].engine, "team-a/kv");
+    assert!(worker.decisions.is_empty());
+    assert_eq!(worker.pod, plain);
+    assert!(outlooks("apps", "ReplicaSet", &sets, "team-a", &settings, &cluster).is_empty());
+
+    let missing = Answers::all(Lookup::NotFound);
+    let one = &outlooks(
+        "apps",
+        "Deployment",
+        &deployment(&template("kv")),
+        "team-a",
+        &settings,
+        &missing,
+    )[0];
+    assert_eq!(
+        one.pod["metadata"]["annotations"]["lmcache.ai/lmcache-skip-reason"],
+        "engine-not-found"
+    );
+    assert!(one.warnings[0].contains("Pods will not be wired"), "{:?}", one.warnings);
+}

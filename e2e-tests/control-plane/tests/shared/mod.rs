@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod policies;
+pub mod stored;
 pub mod workloads;
 
 use std::time::Duration;

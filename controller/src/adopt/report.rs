@@ -1,0 +1,116 @@
+//! Everything that there is to say, as data.
+
+use lmcache_api::Kind;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+use super::crds::{self, Crd};
+use super::engines::{self, Engine};
+use super::finding::{Finding, Level, codes};
+use super::operators::{self, Operator};
+use super::settings::{self, Options, Used};
+use super::snapshot::Snapshot;
+use super::steps::{self, State, Step};
+use super::webhooks::{self, Webhook, Whose};
+use super::workloads::{self, Workload};
+
+/// What `adopt --check` prints. Its JSON is what scripts read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// When the cluster was looked at, RFC 3339.
+    pub taken: String,
+    /// Whether nothing is in the way: no finding says that something has to be done first.
+    pub clear: bool,
+    /// What was found, what matters most first.
+    pub findings: Vec<Finding>,
+    /// The next step of docs/migrate-from-go-operator.md; absent where nothing is left to do.
+    pub next: Option<Step>,
+    /// The Go operator's Deployments.
+    pub go_operator: Vec<Operator>,
+    /// This project's controllers.
+    pub controller: Vec<Operator>,
+    /// How many custom resources there are, by kind.
+    pub counts: BTreeMap<String, usize>,
+    /// The CRDs.
+    pub crds: Vec<Crd>,
+    /// Webhooks about Pods of model servers, in the order in which the API server calls them.
+    pub webhooks: Vec<Webhook>,
+    /// Engines and coordinators.
+    pub engines: Vec<Engine>,
+    /// Workloads that ask for wiring.
+    pub workloads: Vec<Workload>,
+    /// By which settings Pods and engines were judged.
+    pub settings: Used,
+}
+
+impl Report {
+    /// Looks at everything in a snapshot.
+    pub fn new(snapshot: &Snapshot, options: &Options) -> Report {
+        let chosen = settings::choose(snapshot, options);
+        let go = operators::go_operators(snapshot);
+        let ours = operators::controllers(snapshot);
+        let crds = crds::crds(snapshot);
+        let webhooks = webhooks::webhooks(snapshot, &go);
+        let engines = engines::engines(snapshot, &chosen.controller);
+        let workloads = workloads::workloads(snapshot, &chosen.pods);
+        let wanted = workloads::wanted(snapshot, &chosen.pods);
+        let mut findings = operators::findings(&go, &ours);
+        findings.extend(webhooks::findings(&webhooks, &go, wanted));
+        findings.extend(crds::findings(&crds, !engines.is_empty()));
+        findings.extend(engines::findings(&engines));
+        findings.extend(workloads::findings(&workloads));
+        findings.extend(leftovers(&go, &webhooks));
+        findings.extend(chosen.findings);
+        findings.sort_by_key(|finding| finding.level);
+        let state = State {
+            findings: &findings,
+            go: &go,
+            ours: &ours,
+            webhooks: &webhooks,
+            engines: &engines,
+            has_crds: !crds.is_empty(),
+            changing_workloads: workloads.iter().filter(|workload| workload.changes()).count(),
+        };
+        let counts = Kind::ALL.map(|kind| (kind.to_string(), snapshot.of(kind.as_str()).count()));
+        Report {
+            taken: snapshot.taken.to_string(),
+            clear: !findings.iter().any(|finding| finding.level == Level::First),
+            next: steps::next(&state),
+            counts: counts.into(),
+            findings,
+            go_operator: go,
+            controller: ours,
+            crds,
+            webhooks,
+            engines,
+            workloads,
+            settings: chosen.used,
+        }
+    }
+
+    /// The findings of a level.
+    pub fn of(&self, level: Level) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |finding| finding.level == level)
+    }
+}
+
+/// A Deployment without replicas, and what cert-manager was told for webhooks.
+fn leftovers(go: &[Operator], webhooks: &[Webhook]) -> Option<Finding> {
+    let stopped = go.iter().filter(|operator| !operator.runs());
+    let mut left: Vec<String> = stopped
+        .map(|operator| format!("Deployment {}", operator.place()))
+        .collect();
+    if left.is_empty() {
+        return None;
+    }
+    let theirs = webhooks.iter().filter(|webhook| webhook.whose == Whose::GoOperator);
+    let certificates = theirs.filter_map(|webhook| webhook.certificate.as_ref());
+    left.extend(certificates.map(|name| format!("Certificate {name}")));
+    left.dedup();
+    Some(Finding::note(
+        codes::LEFTOVERS,
+        format!("left of the Go operator, and the way back to it: {}", left.join(", ")),
+        "remove it last, see step 9; cert-manager's Certificate, Issuer and Secret stand in its namespace",
+    ))
+}

@@ -1,0 +1,89 @@
+//! Which step of docs/migrate-from-go-operator.md comes next.
+
+use serde::Serialize;
+
+use super::engines::{Engine, Servers};
+use super::finding::{Finding, codes};
+use super::operators::Operator;
+use super::webhooks::{Standing, Webhook, Whose};
+
+/// A step of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// Its number there.
+    pub step: u8,
+    /// Its heading there.
+    pub title: &'static str,
+}
+
+/// The headings of the steps, in their order.
+pub const STEPS: [&str; 9] = [
+    "Look, and keep the CRDs safe",
+    "Policies that look",
+    "Policies that wire",
+    "The Go operator's webhooks go",
+    "The Go operator stops",
+    "lmcache-controller starts",
+    "Workloads, when it suits",
+    "The audit, then the guard",
+    "What is left of the Go operator",
+];
+
+/// A step by its number, from 1 on.
+fn step(step: u8) -> Step {
+    let title = STEPS.get(usize::from(step).wrapping_sub(1));
+    Step {
+        step,
+        title: title.copied().unwrap_or_default(),
+    }
+}
+
+/// What the next step is told by.
+pub(super) struct State<'a> {
+    pub findings: &'a [Finding],
+    pub go: &'a [Operator],
+    pub ours: &'a [Operator],
+    pub webhooks: &'a [Webhook],
+    pub engines: &'a [Engine],
+    pub has_crds: bool,
+    pub changing_workloads: usize,
+}
+
+/// The next step; `None` where nothing is left to do.
+pub(super) fn next(state: &State<'_>) -> Option<Step> {
+    let standing = Standing::of(state.webhooks);
+    let is_found = |code| state.findings.iter().any(|finding| finding.code == code);
+    let go_runs = state.go.iter().any(Operator::runs);
+    let is_ours = state.ours.iter().any(Operator::runs);
+    let refuses = is_found(codes::PODS_REFUSED);
+    if refuses {
+        return Some(step(4));
+    }
+    if is_found(codes::CRDS_AT_RISK) && (go_runs || standing.go) {
+        return Some(step(1));
+    }
+    if go_runs || standing.go {
+        let wires = standing.injects || standing.injects_cacheblend;
+        return Some(match (standing.validates || wires, wires, standing.go) {
+            (false, ..) => step(2),
+            (true, false, true) => step(3),
+            (true, true, true) => step(4),
+            (true, _, false) => step(5),
+        });
+    }
+    if !is_ours && state.has_crds {
+        return Some(step(6));
+    }
+    let is_settled = |engine: &Engine| engine.of_the_go_operator == 0 || engine.servers == Servers::Foreign;
+    if !state.engines.iter().all(is_settled) {
+        return Some(step(6));
+    }
+    if is_found(codes::PODS_UNWIRED) {
+        return Some(step(3));
+    }
+    let ours = state.webhooks.iter().any(|webhook| webhook.whose == Whose::Ours);
+    if ours && !standing.guards {
+        return Some(if state.changing_workloads > 0 { step(7) } else { step(8) });
+    }
+    is_found(codes::LEFTOVERS).then(|| step(9))
+}

@@ -1,0 +1,142 @@
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::support::{codes, found, go_operator, go_webhooks, ours, report};
+use crate::adopt::{Level, codes as code};
+
+const INJECTORS: [&str; 2] = ["lmcache-pod-injection", "cacheblend-pod-injection"];
+
+fn asking() -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "chat", "namespace": "team-a"},
+        "spec": {"template": {
+            "metadata": {
+                "labels": {"lmcache.ai/lmcache-inject": "true"}, "annotations": {"lmcache.ai/lmcache-engine": "kv"},
+            },
+            "spec": {"containers": [{"name": "vllm", "image": "vllm/vllm-openai:v0.24.0"}]},
+        }},
+    })
+}
+
+/// What has to be done first, by what is registered and whether the Go operator answers.
+#[rstest]
+#[case::as_it_was("Ignore", 1, &[], &[code::GO_WEBHOOKS])]
+#[case::both("Ignore", 1, &INJECTORS, &[code::BOTH_WEBHOOKS])]
+#[case::closed("Fail", 1, &INJECTORS, &[code::WEBHOOK_FAILS_CLOSED, code::WEBHOOK_FAILS_CLOSED, code::BOTH_WEBHOOKS])]
+#[case::refused("Fail", 0, &INJECTORS, &[code::PODS_REFUSED, code::PODS_REFUSED, code::BOTH_WEBHOOKS])]
+#[case::refused_and_unwired("Fail", 0, &[], &[code::PODS_REFUSED, code::PODS_REFUSED, code::GO_WEBHOOKS, code::PODS_UNWIRED])]
+#[case::unwired("Ignore", 0, &[], &[code::GO_WEBHOOKS, code::PODS_UNWIRED])]
+#[case::half("Ignore", 0, &["cacheblend-pod-injection"], &[code::BOTH_WEBHOOKS, code::PODS_UNWIRED])]
+#[case::single("Ignore", 0, &["lmcache-connection-injection", "lmcache-payload-staging"], &[code::BOTH_WEBHOOKS])]
+#[case::guarded("Ignore", 1, &["lmcache-pod-injection", "cacheblend-pod-injection", "lmcache-guard"],
+    &[code::BOTH_WEBHOOKS, code::GUARD_TOO_EARLY])]
+fn what_is_registered(
+    #[case] failure_policy: &str,
+    #[case] replicas: u64,
+    #[case] policies: &[&str],
+    #[case] expected: &[&str],
+) {
+    let mut objects = vec![go_operator(replicas), go_webhooks(failure_policy), asking()];
+    objects.extend(ours(policies));
+    let report = report(objects);
+    let mut firsts = codes(&report, Level::First);
+    firsts.retain(|code| *code != code::GO_OPERATOR_RUNS);
+    assert_eq!(firsts, expected, "{:#?}", report.findings);
+}
+
+#[test]
+fn after_them_ours_have_to_wire_what_is_asked_for() {
+    assert_eq!(codes(&report([asking()]), Level::First), [code::PODS_UNWIRED]);
+    let mut objects = ours(&INJECTORS[1..]);
+    objects.push(asking());
+    assert_eq!(codes(&report(objects.clone()), Level::First), [code::PODS_UNWIRED]);
+    objects.extend(ours(&INJECTORS[..1]));
+    assert!(report(objects).clear);
+    // Nobody asks.
+    assert!(report([]).clear);
+}
+
+#[test]
+fn a_webhook_that_is_asked_about_every_pod_is_told_as_such() {
+    let mut webhooks = go_webhooks("Fail");
+    webhooks["webhooks"][1]
+        .as_object_mut()
+        .unwrap()
+        .remove("objectSelector");
+    let report = report([go_operator(1), webhooks]);
+    let texts: Vec<&str> = report.of(Level::First).map(|finding| finding.found.as_str()).collect();
+    assert!(
+        texts
+            .iter()
+            .any(|text| text.contains("every Pod of the cluster is refused")),
+        "{texts:?}"
+    );
+    assert!(
+        texts
+            .iter()
+            .any(|text| text.contains("every Pod with lmcache.ai/cacheblend-inject is refused")),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn webhooks_are_recognised_under_other_names() {
+    let mut early = go_webhooks("Ignore");
+    early["webhooks"][0]["name"] = json!("mpod.lmcache.ai");
+    let mut renamed = go_webhooks("Ignore");
+    renamed["metadata"]["name"] = json!("cache-webhooks");
+    for (number, name) in [(0, "a.example.com"), (1, "b.example.com")] {
+        renamed["webhooks"][number]["name"] = json!(name);
+    }
+    let mut by_url = go_webhooks("Ignore");
+    for (number, path) in [(0, "mutate--v1-pod"), (1, "mutate-lmcache--v1-pod")] {
+        by_url["webhooks"][number]["clientConfig"] = json!({"url": format!("https://127.0.0.1:9443/{path}")});
+    }
+    for (what, webhooks) in [("early", early), ("renamed", renamed), ("by URL", by_url)] {
+        let report = report([go_operator(1), webhooks]);
+        assert_eq!(report.webhooks.len(), 2, "{what}");
+        let finding = found(&report, code::GO_WEBHOOKS);
+        assert!(
+            finding.todo.contains("kubectl delete mutatingwebhookconfiguration "),
+            "{what}: {finding:?}"
+        );
+    }
+    // Not everything that kubebuilder made is the Go operator's.
+    let mut other = go_webhooks("Fail");
+    other["webhooks"].as_array_mut().unwrap().truncate(1);
+    other["webhooks"][0]["name"] = json!("mpod.example.com");
+    other["webhooks"][0]["clientConfig"]["service"]["namespace"] = json!("other-system");
+    let other = report([go_operator(0), other]);
+    assert!(other.webhooks.is_empty() && other.clear, "{:#?}", other.findings);
+}
+
+#[test]
+fn ours_are_recognised_under_kubewardens_older_names_and_nobody_elses() {
+    let mut objects = ours(&["lmcache-guard", "safe-labels"]);
+    objects[0]["metadata"]["name"] = json!("clusterwide-lmcache-guard");
+    let report = report(objects);
+    let names: Vec<&str> = report.webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
+    assert_eq!(names, ["lmcache-guard"]);
+}
+
+#[test]
+fn the_names_are_those_of_the_manifests() {
+    use super::support::{documents, root};
+    let mut names = Vec::new();
+    for folder in ["", "separate/", "by-annotation/", "optional/"] {
+        for entry in std::fs::read_dir(root().join("deploy/policies").join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let manifests = documents(&path).into_iter();
+            let policies = manifests.filter(|object| object["kind"] == "ClusterAdmissionPolicy");
+            names.extend(policies.map(|policy| policy["metadata"]["name"].as_str().unwrap().to_owned()));
+        }
+    }
+    names.sort();
+    names.dedup();
+    assert!(names.len() >= 11, "{names:?}");
+    let registered: Vec<&str> = names.iter().map(String::as_str).collect();
+    let report = report(ours(&registered));
+    let mut known: Vec<&str> = report.webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
+    known.sort_unstable();
+    assert_eq!(known, names);
+}

@@ -1,0 +1,9 @@
+mod admission;
+mod crds;
+mod documentation;
+mod engines;
+mod operators;
+mod steps;
+mod support;
+mod text;
+mod workloads;

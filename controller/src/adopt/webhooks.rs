@@ -1,0 +1,311 @@
+//! Admission webhooks that are about Pods of model servers: the Go operator's, and those of our policies.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::finding::{Finding, codes};
+use super::installer::{Installer, named};
+use super::operators::Operator;
+use super::snapshot::{Snapshot, annotation, items, number, text};
+use policy_kit::keys::{CACHEBLEND, LMCACHE};
+
+/// Names of the Go operator's webhooks; the last is that of early versions.
+const GO_WEBHOOKS: [&str; 3] = ["mcacheblendpod.lmcache.ai", "mlmcachepod.lmcache.ai", "mpod.lmcache.ai"];
+/// Where its webhook server answers for LMCacheEngines.
+const GO_PATH: &str = "/mutate-lmcache--v1-pod";
+/// And for CacheBlendEngines, as every webhook for Pods that was made with kubebuilder.
+const KUBEBUILDER_PATH: &str = "/mutate--v1-pod";
+/// What Kubewarden puts before the name of a ClusterAdmissionPolicy, from 1.37.2 on and before.
+const KUBEWARDEN: [&str; 2] = ["kw.cap.", "clusterwide-"];
+/// The policies of `deploy/policies` that wire Pods to LMCacheEngines.
+const INJECTORS: [&str; 2] = ["lmcache-pod-injection", "lmcache-connection-injection"];
+/// Likewise, to CacheBlendEngines.
+const CACHEBLEND_INJECTORS: [&str; 2] = ["cacheblend-pod-injection", "cacheblend-injection"];
+/// The other policies.
+const GUARD: &str = "lmcache-guard";
+const VALIDATION: &str = "lmcache-engine-validation";
+const OTHERS: [&str; 7] = [
+    "lmcache-payload-staging",
+    GUARD,
+    VALIDATION,
+    "lmcache-wiring-audit",
+    "cacheblend-wiring-audit",
+    "lmcache-workload-preflight",
+    "lmcache-workload-preflight-leaderworkerset",
+];
+
+/// Whose a webhook is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Whose {
+    /// The Go operator's.
+    GoOperator,
+    /// Kubewarden's, for a policy of ours.
+    Ours,
+}
+
+/// A webhook of the Go operator or of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Webhook {
+    /// Whose it is.
+    pub whose: Whose,
+    /// `MutatingWebhookConfiguration` or `ValidatingWebhookConfiguration`.
+    pub kind: String,
+    /// The configuration that it stands in. The API server calls mutating webhooks in the order of these names.
+    pub configuration: String,
+    /// Its name. Of ours, that of the policy.
+    pub name: String,
+    /// `Ignore` or `Fail`: what happens where it does not answer.
+    pub failure_policy: String,
+    /// The opt-in labels that bring a Pod to it; empty where it is asked about every Pod.
+    pub labels: Vec<String>,
+    /// Where it is served.
+    pub server: String,
+    /// What installed its configuration.
+    pub installed_by: Vec<Installer>,
+    /// The Certificate of cert-manager that its authority comes from, `namespace/name`.
+    pub certificate: Option<String>,
+}
+
+pub(super) fn webhooks(snapshot: &Snapshot, go: &[Operator]) -> Vec<Webhook> {
+    let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+    let configurations = kinds.iter().flat_map(|kind| snapshot.of(kind));
+    let mut found: Vec<Webhook> = configurations
+        .flat_map(|configuration| {
+            let webhooks = items(configuration, "/webhooks");
+            webhooks.filter_map(|webhook| read(configuration, webhook, go))
+        })
+        .collect();
+    // As the API server calls them: mutating ones first.
+    found.sort_by(|a, b| (&a.kind, &a.configuration).cmp(&(&b.kind, &b.configuration)));
+    found
+}
+
+fn read(configuration: &Value, webhook: &Value, go: &[Operator]) -> Option<Webhook> {
+    let own = text(configuration, "/metadata/name");
+    let (whose, name) = match policy(own) {
+        Some(policy) => (Whose::Ours, policy),
+        None if is_go_operators(webhook, go) => (Whose::GoOperator, text(webhook, "/name")),
+        None => return None,
+    };
+    let certificate = annotation(configuration, "cert-manager.io/inject-ca-from");
+    let failure_policy = match text(webhook, "/failurePolicy") {
+        "" => "Fail",
+        policy => policy,
+    };
+    Some(Webhook {
+        whose,
+        kind: text(configuration, "/kind").to_owned(),
+        configuration: own.to_owned(),
+        name: name.to_owned(),
+        failure_policy: failure_policy.to_owned(),
+        labels: labels(webhook),
+        server: server(webhook),
+        installed_by: Installer::of(configuration),
+        certificate: Some(certificate.to_owned()).filter(|name| !name.is_empty()),
+    })
+}
+
+/// The policy of ours that Kubewarden registered under this name.
+fn policy(configuration: &str) -> Option<&str> {
+    let name = KUBEWARDEN
+        .iter()
+        .find_map(|prefix| configuration.strip_prefix(prefix))?;
+    let all = INJECTORS.iter().chain(&CACHEBLEND_INJECTORS).chain(&OTHERS);
+    all.into_iter().any(|policy| *policy == name).then_some(name)
+}
+
+fn is_go_operators(webhook: &Value, go: &[Operator]) -> bool {
+    let service = |field: &str| text(webhook, &format!("/clientConfig/service/{field}"));
+    let path = match service("path") {
+        "" => path_of(text(webhook, "/clientConfig/url")),
+        path => path,
+    };
+    let is_served_there = path == KUBEBUILDER_PATH
+        && service("name").ends_with("webhook-service")
+        && go.iter().any(|operator| operator.namespace == service("namespace"));
+    GO_WEBHOOKS.contains(&text(webhook, "/name")) || path == GO_PATH || is_served_there
+}
+
+/// The path of an https URL.
+fn path_of(url: &str) -> &str {
+    let rest = url.strip_prefix("https://").unwrap_or_default();
+    rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default()
+}
+
+fn labels(webhook: &Value) -> Vec<String> {
+    let labels = webhook
+        .pointer("/objectSelector/matchLabels")
+        .and_then(Value::as_object);
+    let keys = labels.into_iter().flat_map(|labels| labels.keys().cloned());
+    let expressions = items(webhook, "/objectSelector/matchExpressions");
+    let keys = keys.chain(expressions.map(|expression| text(expression, "/key").to_owned()));
+    keys.collect()
+}
+
+fn server(webhook: &Value) -> String {
+    let service = |field: &str| text(webhook, &format!("/clientConfig/service/{field}"));
+    if service("name").is_empty() {
+        return text(webhook, "/clientConfig/url").to_owned();
+    }
+    let port = number(webhook, "/clientConfig/service/port").unwrap_or(443);
+    format!(
+        "Service {}/{}:{port}{}",
+        service("namespace"),
+        service("name"),
+        service("path")
+    )
+}
+
+/// What stands in front of Pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// The Go operator's webhooks are registered.
+    pub go: bool,
+    /// Policies of ours wire Pods to LMCacheEngines.
+    pub injects: bool,
+    /// Likewise, to CacheBlendEngines.
+    pub injects_cacheblend: bool,
+    /// The guard is registered.
+    pub guards: bool,
+    /// engine-validation is registered.
+    pub validates: bool,
+}
+
+impl Standing {
+    pub fn of(webhooks: &[Webhook]) -> Self {
+        let ours = |names: &[&str]| {
+            let mut ours = webhooks.iter().filter(|webhook| webhook.whose == Whose::Ours);
+            ours.any(|webhook| names.contains(&webhook.name.as_str()))
+        };
+        Standing {
+            go: webhooks.iter().any(|webhook| webhook.whose == Whose::GoOperator),
+            injects: ours(&INJECTORS),
+            injects_cacheblend: ours(&CACHEBLEND_INJECTORS),
+            guards: ours(&[GUARD]),
+            validates: ours(&[VALIDATION]),
+        }
+    }
+}
+
+/// What is to be done about them. `wanted` says for which of the two systems workloads ask, LMCache first.
+pub(super) fn findings(webhooks: &[Webhook], go: &[Operator], wanted: [bool; 2]) -> Vec<Finding> {
+    let standing = Standing::of(webhooks);
+    let theirs: Vec<&Webhook> = webhooks
+        .iter()
+        .filter(|webhook| webhook.whose == Whose::GoOperator)
+        .collect();
+    let serves = go.iter().any(|operator| operator.replicas > 0 && operator.ready > 0);
+    let mut findings = Vec::new();
+    if let Some(first) = theirs.first() {
+        findings.extend(theirs.iter().filter_map(|webhook| closed(webhook, serves)));
+        let place = |webhook: &&Webhook| (webhook.kind.clone(), webhook.configuration.clone());
+        let mut configurations: Vec<(String, String)> = theirs.iter().map(place).collect();
+        configurations.dedup();
+        let deletions: Vec<String> = configurations
+            .iter()
+            .map(|(kind, name)| format!("kubectl delete {} {name}", kind.to_lowercase()))
+            .collect();
+        let names: Vec<&str> = theirs.iter().map(|webhook| webhook.name.as_str()).collect();
+        let names = names.join(", ");
+        let deletions = deletions.join(" && ");
+        let is_whole = (standing.injects || !wanted[0]) && (standing.injects_cacheblend || !wanted[1]);
+        findings.push(if standing.injects || standing.injects_cacheblend {
+            let rest = match (is_whole, serves) {
+                (false, _) => ", once policies of ours wire Pods of both systems",
+                (true, true) => ", while the Go operator still runs",
+                (true, false) => "",
+            };
+            Finding::first(
+                codes::BOTH_WEBHOOKS,
+                format!(
+                    "the Go operator's webhooks ({names}) are registered beside our policies: neither undoes what the other \
+                     did, but what ours leave alone for a reason, those wire after all"
+                ),
+                format!("delete them now{rest}: {deletions}"),
+            )
+        } else {
+            Finding::first(
+                codes::GO_WEBHOOKS,
+                format!("the Go operator's webhooks ({names}) wire Pods, and no policy of ours does"),
+                format!("install our injecting policies first, then delete these, and only then stop the Go operator: {deletions}"),
+            )
+        });
+        if standing.guards {
+            findings.push(Finding::first(
+                codes::GUARD_TOO_EARLY,
+                "lmcache-guard is registered beside the Go operator's webhooks, which stamp some Pods that they do not wire: \
+                 such Pods are refused",
+                "delete lmcache-guard until those webhooks are gone: kubectl delete clusteradmissionpolicy lmcache-guard",
+            ));
+        }
+        let by: Vec<Installer> = first
+            .installed_by
+            .iter()
+            .filter(|by| by.reconciles())
+            .cloned()
+            .collect();
+        if !by.is_empty() {
+            findings.push(Finding::note(
+                codes::BROUGHT_BACK,
+                format!("{} {} belongs to {}", first.kind, first.configuration, named(&by)),
+                "take it out of there first: it would be made again",
+            ));
+        }
+    }
+    findings.extend(unwired(standing, serves, wanted));
+    findings
+}
+
+/// A webhook that refuses Pods while nobody answers.
+fn closed(webhook: &Webhook, serves: bool) -> Option<Finding> {
+    if webhook.failure_policy != "Fail" {
+        return None;
+    }
+    let which = if webhook.labels.is_empty() {
+        "every Pod of the cluster".to_owned()
+    } else {
+        format!("every Pod with {}", webhook.labels.join(", "))
+    };
+    let todo = format!(
+        "kubectl delete {} {}",
+        webhook.kind.to_lowercase(),
+        webhook.configuration
+    );
+    let name = &webhook.name;
+    Some(if serves {
+        Finding::first(
+            codes::WEBHOOK_FAILS_CLOSED,
+            format!("webhook {name} has failurePolicy Fail: from the moment the Go operator stops, {which} is refused"),
+            format!("never stop the Go operator before this is gone: {todo}"),
+        )
+    } else {
+        Finding::first(
+            codes::PODS_REFUSED,
+            format!("webhook {name} has failurePolicy Fail, and no Go operator answers: {which} is refused now"),
+            format!("delete it at once, or start the Go operator again: {todo}"),
+        )
+    })
+}
+
+/// Workloads that ask for what nobody does.
+fn unwired(standing: Standing, serves: bool, wanted: [bool; 2]) -> Option<Finding> {
+    // A webhook whose server does not answer, and that is ignored, wires nothing.
+    let go = standing.go && serves;
+    let has = [standing.injects || go, standing.injects_cacheblend || go];
+    let missing: Vec<&str> = [LMCACHE.inject, CACHEBLEND.inject]
+        .into_iter()
+        .zip(wanted.into_iter().zip(has))
+        .filter_map(|(label, (wanted, has))| (wanted && !has).then_some(label))
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let which = missing.join(" or ");
+    Some(Finding::first(
+        codes::PODS_UNWIRED,
+        format!("nothing wires Pods with {which}: new Pods start without their cache"),
+        "install lmcache-pod-injection and cacheblend-pod-injection",
+    ))
+}
