@@ -16,6 +16,8 @@ mod kinds;
 mod life;
 #[path = "chart/network.rs"]
 mod network;
+#[path = "chart/readme.rs"]
+mod readme;
 #[path = "chart/refusals.rs"]
 mod refusals;
 #[path = "chart/same.rs"]

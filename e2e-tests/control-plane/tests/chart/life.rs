@@ -26,7 +26,7 @@ fn arguments(setup: &Setup) -> Result<Vec<String>> {
 }
 
 /// The policies as they are stored.
-fn stored(setup: &Setup) -> Result<Vec<Policy>> {
+pub fn stored(setup: &Setup) -> Result<Vec<Policy>> {
     let list = setup.kubectl(&["get", "clusteradmissionpolicies", "-o", "json"], None)?;
     let list: Value = serde_json::from_str(&list)?;
     let policies = list["items"].as_array().context("no items")?.iter();
