@@ -69,6 +69,8 @@ pub mod codes {
     pub const PODS_REFUSED: &str = "pods-refused";
     /// Workloads ask for wiring, and nothing does it.
     pub const PODS_UNWIRED: &str = "pods-unwired";
+    /// Policies of ours are in mode `monitor`: they change and refuse nothing.
+    pub const POLICY_MONITORS: &str = "policy-monitors";
     /// The guard is installed beside the Go operator's webhooks, whose stamps it does not believe.
     pub const GUARD_TOO_EARLY: &str = "guard-too-early";
     /// The CRDs, and with them all engines, are deleted together with what installed them.
@@ -93,7 +95,7 @@ pub mod codes {
     pub const LEFTOVERS: &str = "leftovers";
 
     /// Every code.
-    pub const ALL: [&str; 18] = [
+    pub const ALL: [&str; 19] = [
         GO_OPERATOR_RUNS,
         TWO_CONTROLLERS,
         GO_WEBHOOKS,
@@ -106,6 +108,7 @@ pub mod codes {
         BROUGHT_BACK,
         CRDS_OF_THE_GO_OPERATOR,
         NO_CRDS,
+        POLICY_MONITORS,
         SERVERS_REPLACED,
         ENGINE_NEEDS_YOU,
         OBJECTS_DELETED,

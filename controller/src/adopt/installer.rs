@@ -80,6 +80,7 @@ const HELM_POLICY: &str = "helm.sh/resource-policy";
 impl Keeps {
     /// Whether an object stays when this installer is removed.
     pub fn of(object: &Value, installer: &Installer) -> Keeps {
+        let argo = annotation(object, "argocd.argoproj.io/sync-options");
         match installer.tool {
             "Helm" if annotation(object, HELM_POLICY).trim().eq_ignore_ascii_case("keep") => {
                 if is_set_by_helm(object) {
@@ -88,7 +89,12 @@ impl Keeps {
                     Keeps::NotInTheRelease
                 }
             }
-            "Argo CD" if has_option(annotation(object, "argocd.argoproj.io/sync-options"), "Delete=false") => {
+            // One keeps it when the application is deleted, the other when the source does not have it any more.
+            "Argo CD"
+                if ["Delete=false", "Prune=false"]
+                    .iter()
+                    .all(|option| has_option(argo, option)) =>
+            {
                 Keeps::Yes
             }
             "Flux" if annotation(object, "kustomize.toolkit.fluxcd.io/prune") == "disabled" => Keeps::Yes,

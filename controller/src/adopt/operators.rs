@@ -137,8 +137,18 @@ pub(super) fn controllers(snapshot: &Snapshot) -> Vec<Operator> {
         .collect()
 }
 
+/// Leaders of a Go operator that has no Deployment which is recognised: the Lease, and who holds it.
+pub(super) fn unseen(snapshot: &Snapshot, go: &[Operator]) -> Vec<(String, Leader)> {
+    let leases = snapshot.of("Lease").filter(|lease| {
+        let namespace = text(lease, "/metadata/namespace");
+        text(lease, "/metadata/name") == GO_LEASE && !go.iter().any(|operator| operator.namespace == namespace)
+    });
+    let leaders = leases.map(|lease| (place(lease), Leader::read(lease, snapshot.taken)));
+    leaders.filter(|(_, leader)| leader.is_fresh).collect()
+}
+
 /// What is to be done about them.
-pub(super) fn findings(go: &[Operator], ours: &[Operator]) -> Vec<Finding> {
+pub(super) fn findings(go: &[Operator], unseen: &[(String, Leader)], ours: &[Operator]) -> Vec<Finding> {
     let running = |operators: &[Operator]| -> Vec<String> {
         let running = operators.iter().filter(|operator| operator.runs());
         running.map(Operator::place).collect()
@@ -161,6 +171,20 @@ pub(super) fn findings(go: &[Operator], ours: &[Operator]) -> Vec<Finding> {
                 "stop it before lmcache-controller starts, and after its webhooks are deleted: {}",
                 stop(first)
             ),
+        ));
+    }
+    for (lease, leader) in unseen {
+        findings.push(Finding::first(
+            if ours_runs.is_empty() {
+                codes::GO_OPERATOR_RUNS
+            } else {
+                codes::TWO_CONTROLLERS
+            },
+            format!(
+                "a Go operator runs that no Deployment was recognised of: its Lease {lease} was renewed at {} by {:?}",
+                leader.renewed, leader.holder
+            ),
+            "find it by that name, which begins with the name of its Pod, and stop it before lmcache-controller starts",
         ));
     }
     for operator in go {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::crds::{self, Crd};
 use super::engines::{self, Engine};
 use super::finding::{Finding, Level, codes};
+use super::installer::Installer;
 use super::operators::{self, Operator};
 use super::settings::{self, Options, Used};
 use super::snapshot::Snapshot;
@@ -55,7 +56,7 @@ impl Report {
         let engines = engines::engines(snapshot, &chosen.controller);
         let workloads = workloads::workloads(snapshot, &chosen.pods);
         let wanted = workloads::wanted(snapshot, &chosen.pods);
-        let mut findings = operators::findings(&go, &ours);
+        let mut findings = operators::findings(&go, &operators::unseen(snapshot, &go), &ours);
         findings.extend(webhooks::findings(&webhooks, &go, wanted));
         findings.extend(crds::findings(&crds, !engines.is_empty()));
         findings.extend(engines::findings(&engines));
@@ -106,11 +107,22 @@ fn leftovers(go: &[Operator], webhooks: &[Webhook]) -> Option<Finding> {
     }
     let theirs = webhooks.iter().filter(|webhook| webhook.whose == Whose::GoOperator);
     let certificates = theirs.filter_map(|webhook| webhook.certificate.as_ref());
+    let helm = go.iter().flat_map(|operator| &operator.installed_by);
+    let helm: Vec<&Installer> = helm.filter(|by| by.tool == "Helm").collect();
     left.extend(certificates.map(|name| format!("Certificate {name}")));
     left.dedup();
     Some(Finding::note(
         codes::LEFTOVERS,
         format!("left of the Go operator, and the way back to it: {}", left.join(", ")),
-        "remove it last, see step 9; cert-manager's Certificate, Issuer and Secret stand in its namespace",
+        match helm.first() {
+            // The CRDs may say meanwhile that they are another release's: what the old one's manifest says is what counts.
+            Some(release) => format!(
+                "remove it last, see step 9. Before helm uninstall of {}, helm get manifest must show helm.sh/resource-policy: \
+                 keep on all three CRDs, or all engines go with it",
+                release.name
+            ),
+            None => "remove it last, see step 9; cert-manager's Certificate, Issuer and Secret stand in its namespace"
+                .into(),
+        },
     ))
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::engines::{Engine, Servers};
-use super::finding::{Finding, codes};
+use super::finding::{Finding, Level, codes};
 use super::operators::Operator;
 use super::webhooks::{Standing, Webhook, Whose};
 
@@ -53,7 +53,13 @@ pub(super) struct State<'a> {
 pub(super) fn next(state: &State<'_>) -> Option<Step> {
     let standing = Standing::of(state.webhooks);
     let is_found = |code| state.findings.iter().any(|finding| finding.code == code);
-    let go_runs = state.go.iter().any(Operator::runs);
+    let is_first = |code| {
+        state
+            .findings
+            .iter()
+            .any(|finding| finding.code == code && finding.level == Level::First)
+    };
+    let go_runs = is_first(codes::GO_OPERATOR_RUNS) || is_first(codes::TWO_CONTROLLERS);
     let is_ours = state.ours.iter().any(Operator::runs);
     let refuses = is_found(codes::PODS_REFUSED);
     if refuses {
@@ -84,6 +90,9 @@ pub(super) fn next(state: &State<'_>) -> Option<Step> {
     let ours = state.webhooks.iter().any(|webhook| webhook.whose == Whose::Ours);
     if ours && !standing.guards {
         return Some(if state.changing_workloads > 0 { step(7) } else { step(8) });
+    }
+    if is_first(codes::CRDS_AT_RISK) {
+        return Some(step(1));
     }
     is_found(codes::LEFTOVERS).then(|| step(9))
 }

@@ -33,7 +33,8 @@ impl Display for Report {
         match (&self.next, self.clear) {
             (Some(next), true) => writeln!(f, "Nothing is in the way. Next: step {}, {}", next.step, next.title),
             (Some(next), false) => writeln!(f, "Next: step {}, {}", next.step, next.title),
-            (None, _) => writeln!(f, "Nothing is left to do."),
+            (None, true) => writeln!(f, "Nothing is left to do."),
+            (None, false) => writeln!(f, "Something has to be done first, see above."),
         }
     }
 }

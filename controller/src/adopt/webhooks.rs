@@ -56,6 +56,8 @@ pub struct Webhook {
     pub configuration: String,
     /// Its name. Of ours, that of the policy.
     pub name: String,
+    /// Of ours: the policy is in mode `monitor`, so it changes and refuses nothing.
+    pub monitors: bool,
     /// `Ignore` or `Fail`: what happens where it does not answer.
     pub failure_policy: String,
     /// The opt-in labels that bring a Pod to it; empty where it is asked about every Pod.
@@ -74,7 +76,7 @@ pub(super) fn webhooks(snapshot: &Snapshot, go: &[Operator]) -> Vec<Webhook> {
     let mut found: Vec<Webhook> = configurations
         .flat_map(|configuration| {
             let webhooks = items(configuration, "/webhooks");
-            webhooks.filter_map(|webhook| read(configuration, webhook, go))
+            webhooks.filter_map(|webhook| read(snapshot, configuration, webhook, go))
         })
         .collect();
     // As the API server calls them: mutating ones first.
@@ -82,7 +84,7 @@ pub(super) fn webhooks(snapshot: &Snapshot, go: &[Operator]) -> Vec<Webhook> {
     found
 }
 
-fn read(configuration: &Value, webhook: &Value, go: &[Operator]) -> Option<Webhook> {
+fn read(snapshot: &Snapshot, configuration: &Value, webhook: &Value, go: &[Operator]) -> Option<Webhook> {
     let own = text(configuration, "/metadata/name");
     let (whose, name) = match policy(own) {
         Some(policy) => (Whose::Ours, policy),
@@ -94,7 +96,10 @@ fn read(configuration: &Value, webhook: &Value, go: &[Operator]) -> Option<Webho
         "" => "Fail",
         policy => policy,
     };
+    let stored = snapshot.get("ClusterAdmissionPolicy", "", name);
+    let monitors = stored.is_some_and(|policy| text(policy, "/spec/mode") == "monitor");
     Some(Webhook {
+        monitors: monitors && whose == Whose::Ours,
         whose,
         kind: text(configuration, "/kind").to_owned(),
         configuration: own.to_owned(),
@@ -176,7 +181,8 @@ pub(super) struct Standing {
 impl Standing {
     pub fn of(webhooks: &[Webhook]) -> Self {
         let ours = |names: &[&str]| {
-            let mut ours = webhooks.iter().filter(|webhook| webhook.whose == Whose::Ours);
+            let ours = webhooks.iter().filter(|webhook| webhook.whose == Whose::Ours);
+            let mut ours = ours.filter(|webhook| !webhook.monitors);
             ours.any(|webhook| names.contains(&webhook.name.as_str()))
         };
         Standing {
@@ -255,6 +261,7 @@ pub(super) fn findings(webhooks: &[Webhook], go: &[Operator], wanted: [bool; 2])
         }
     }
     findings.extend(unwired(standing, serves, wanted));
+    findings.extend(monitoring(webhooks));
     findings
 }
 
@@ -285,6 +292,22 @@ fn closed(webhook: &Webhook, serves: bool) -> Option<Finding> {
             codes::PODS_REFUSED,
             format!("webhook {name} has failurePolicy Fail, and no Go operator answers: {which} is refused now"),
             format!("delete it at once, or start the Go operator again: {todo}"),
+        )
+    })
+}
+
+/// Policies that only log.
+fn monitoring(webhooks: &[Webhook]) -> Option<Finding> {
+    let monitors = webhooks.iter().filter(|webhook| webhook.monitors);
+    let names: Vec<&str> = monitors.map(|webhook| webhook.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        Finding::note(
+            codes::POLICY_MONITORS,
+            format!(
+                "policies in mode monitor, which change and refuse nothing: {}",
+                names.join(", ")
+            ),
+            "they count as not installed here; set spec.mode: protect, which Kubewarden does not let you take back",
         )
     })
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use oci_client::client::{ClientConfig, ClientProtocol};
-use oci_client::errors::OciDistributionError;
+use oci_client::errors::{OciDistributionError, OciErrorCode};
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference, RegistryOperation};
 
@@ -62,6 +62,19 @@ pub async fn push(
     Ok(())
 }
 
+/// Whether a registry says so of a tag that is not there, or of a repository that this user may not see or that is yet to
+/// be made.
+fn may_be_missing(error: &OciDistributionError) -> bool {
+    match error {
+        OciDistributionError::ServerError { code, .. } => matches!(code, 401 | 403 | 404),
+        OciDistributionError::RegistryError { envelope, .. } => !envelope
+            .errors
+            .iter()
+            .any(|error| matches!(error.code, OciErrorCode::Toomanyrequests)),
+        _ => true,
+    }
+}
+
 async fn push_one(client: &Client, artifact: &Artifact, reference: &Reference, options: &Options<'_>) -> Result<()> {
     let there = client.fetch_manifest_digest(reference, options.auth).await;
     match there {
@@ -80,6 +93,10 @@ async fn push_one(client: &Client, artifact: &Artifact, reference: &Reference, o
                     }
                 )
             });
+        }
+        // What does not say whether the tag is taken must not move it: a registry that is overloaded, say.
+        Err(error) if !may_be_missing(&error) => {
+            return Err(error).context("the registry does not say whether the tag is taken");
         }
         // Not there, or not to be seen before the repository exists: the push itself tells.
         Ok(_) | Err(_) => {}

@@ -44,6 +44,36 @@ fn what_is_registered(
     assert_eq!(firsts, expected, "{:#?}", report.findings);
 }
 
+/// In mode `monitor` a policy is registered, and does nothing.
+#[test]
+fn policies_that_monitor_count_for_nothing() {
+    let monitors = |name: &str| json!({"apiVersion": "policies.kubewarden.io/v1", "kind": "ClusterAdmissionPolicy", "metadata": {"name": name}, "spec": {"mode": "monitor"}});
+    let mut objects = vec![
+        go_operator(1),
+        go_webhooks("Ignore"),
+        asking(),
+        monitors("lmcache-guard"),
+    ];
+    objects.extend(INJECTORS.iter().map(|name| monitors(name)));
+    objects.extend(ours(&[
+        "lmcache-pod-injection",
+        "cacheblend-pod-injection",
+        "lmcache-guard",
+    ]));
+    let beside = report(objects.clone());
+    assert_eq!(
+        codes(&beside, Level::First),
+        [code::GO_OPERATOR_RUNS, code::GO_WEBHOOKS]
+    );
+    let finding = found(&beside, code::POLICY_MONITORS);
+    assert!(
+        finding.found.contains("lmcache-pod-injection") && finding.found.contains("lmcache-guard"),
+        "{finding:?}"
+    );
+    let alone = report(objects.drain(2..));
+    assert_eq!(codes(&alone, Level::First), [code::PODS_UNWIRED]);
+}
+
 #[test]
 fn after_them_ours_have_to_wire_what_is_asked_for() {
     assert_eq!(codes(&report([asking()]), Level::First), [code::PODS_UNWIRED]);

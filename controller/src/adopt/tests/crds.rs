@@ -65,6 +65,12 @@ fn gitops_takes_them_along_as_well() {
     let tracking = "argocd.argoproj.io/tracking-id";
     for (metadata, tool, is_clear) in [
         (json!({"annotations": {tracking: "cache:x:y"}}), "Argo CD cache", false),
+        // Kept when the application goes, and not when its source has it no more.
+        (
+            json!({"annotations": {tracking: "cache:x:y", "argocd.argoproj.io/sync-options": "Delete=false"}}),
+            "Argo CD cache",
+            false,
+        ),
         (
             json!({"annotations": {tracking: "cache:x:y", "argocd.argoproj.io/sync-options": "Prune=false, Delete=false"}}),
             "",

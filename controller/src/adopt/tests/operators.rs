@@ -64,6 +64,16 @@ fn what_runs_must_stop_and_two_are_worse() {
             .found
             .contains("lmcache-operator-system/lmcache-operator-controller-manager")
     );
+    // By Helm, its release may still take the CRDs along, whatever those say of themselves by now.
+    let mut helm = go_operator(0);
+    helm["metadata"]["annotations"] =
+        json!({"meta.helm.sh/release-name": "cache", "meta.helm.sh/release-namespace": "serving"});
+    let after = report([helm, controller(2)]);
+    let finding = found(&after, code::LEFTOVERS);
+    assert!(
+        finding.todo.contains("helm uninstall of serving/cache") && finding.todo.contains("all three CRDs"),
+        "{finding:?}"
+    );
 }
 
 #[test]
@@ -86,9 +96,19 @@ fn a_pod_that_ends_and_a_fresh_lease_still_count() {
     let old = report([go_operator(0), of(300)]);
     assert!(old.clear, "{:#?}", old.findings);
     assert!(!old.go_operator[0].leader.as_ref().unwrap().is_fresh);
-    // Another operator's Lease of that name says nothing.
-    let elsewhere = report([go_operator(0), lease("elsewhere", "f517be84.lmcache.ai", 5)]);
-    assert!(elsewhere.clear);
+    // One that runs where no Deployment of it is recognised, and then beside ours.
+    let elsewhere = lease("elsewhere", "f517be84.lmcache.ai", 5);
+    let alone = report([go_operator(0), elsewhere.clone()]);
+    assert_eq!(codes(&alone, Level::First), [code::GO_OPERATOR_RUNS]);
+    let finding = found(&alone, code::GO_OPERATOR_RUNS);
+    assert!(
+        finding.found.contains("elsewhere/f517be84.lmcache.ai") && finding.found.contains("pod-0"),
+        "{finding:?}"
+    );
+    assert_eq!(alone.next.map(|next| next.step), Some(2));
+    let both = report([controller(1), elsewhere]);
+    assert_eq!(codes(&both, Level::First), [code::TWO_CONTROLLERS]);
+    assert!(report([lease("elsewhere", "f517be84.lmcache.ai", 300)]).clear);
 }
 
 #[test]

@@ -55,6 +55,11 @@ fn one_step_leads_to_the_next() {
             &[&owned, &taken, &stopped, &looks, &wires, &controller, &guard],
         ),
         (None, &[&owned, &taken, &looks, &wires, &controller, &guard]),
+        // Nothing may be removed while that takes the CRDs along.
+        (
+            Some(1),
+            &[&released, &taken, &stopped, &looks, &wires, &controller, &guard],
+        ),
         // The wrong order: the webhooks first, whatever else there is.
         (Some(4), &[&theirs, &engine, &stopped, &closed]),
         (Some(3), &[&theirs, &engine, &stopped, &webhooks, &looks]),

@@ -1,5 +1,6 @@
 //! `make install`, `deploy`, `undeploy` and `uninstall` with the real kubectl.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
@@ -56,6 +57,23 @@ async fn the_targets_install_and_remove_and_delete_no_engine_unasked() -> Result
     setup.apply(&[engine("team-a", "kv", "nowhere")])?;
     let uid = |object: &Value| object["metadata"]["uid"].clone();
     let kept = uid(&setup.get("lmcacheengine", "team-a", "kv")?);
+    // Who may not look at kinds does not know what would go with them.
+    let blind = setup.plane.folder().join("blind-kubectl");
+    let refused = "Error from server (Forbidden): customresourcedefinitions is forbidden";
+    std::fs::write(
+        &blind,
+        format!(
+            "#!/bin/sh\ncase \" $* \" in *' get customresourcedefinition '*) echo '{refused}' >&2; exit 1;; esac\nexec {} \"$@\"\n",
+            setup.kubectl.display()
+        ),
+    )?;
+    std::fs::set_permissions(&blind, std::fs::Permissions::from_mode(0o755))?;
+    let blind = format!("KUBECTL={}", blind.display());
+    for target in ["uninstall", "undeploy"] {
+        let complaint = setup.make_refuses(&[target, &blind])?;
+        assert!(complaint.contains(refused), "{target}: {complaint}");
+        assert_eq!(uid(&setup.get("lmcacheengine", "team-a", "kv")?), kept, "{target}");
+    }
     let complaint = setup.make_refuses(&["uninstall"])?;
     for text in ["LMCacheEngine team-a/kv", "Nothing was changed", "FORCE=1"] {
         assert!(complaint.contains(text), "{text} is not in: {complaint}");
