@@ -66,7 +66,6 @@ impl Report {
         findings.sort_by_key(|finding| finding.level);
         let state = State {
             findings: &findings,
-            go: &go,
             ours: &ours,
             webhooks: &webhooks,
             engines: &engines,

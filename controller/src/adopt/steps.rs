@@ -41,7 +41,6 @@ fn step(step: u8) -> Step {
 /// What the next step is told by.
 pub(super) struct State<'a> {
     pub findings: &'a [Finding],
-    pub go: &'a [Operator],
     pub ours: &'a [Operator],
     pub webhooks: &'a [Webhook],
     pub engines: &'a [Engine],
