@@ -98,6 +98,10 @@ const REFUSED: &[(&str, &[&str])] = &[
         "monitoring.serviceMonitor.enabled=true,controller.enabled=false",
         &["monitoring.serviceMonitor.enabled is true and controller.enabled is false"],
     ),
+    (
+        "monitoring.prometheusRule.enabled=true,controller.enabled=false",
+        &["monitoring.prometheusRule.enabled is true and controller.enabled is false"],
+    ),
 ];
 
 #[tokio::test]
