@@ -1,39 +1,22 @@
 //! What `adopt --check` reads, and so the rights that it takes: a ClusterRole for a person, apart from the controller's.
 
-use crate::rbac::{Grant, LEASE, Scope};
+use crate::rbac::{Grant, LEASE};
 
 use super::operators::GO_LEASE;
 
 /// The name of the role.
 pub const ROLE: &str = "lmcache-adopt-check";
 
-const fn everywhere(
-    group: &'static str,
-    resources: &'static [&'static str],
-    names: &'static [&'static str],
-    verbs: &'static [&'static str],
-    why: &'static str,
-) -> Grant {
-    Grant {
-        scope: Scope::Cluster,
-        group,
-        resources,
-        names,
-        verbs,
-        why,
-    }
-}
-
 /// Everything that is read. Nothing is written, nothing is watched, and Secrets are not read.
 pub const RIGHTS: &[Grant] = &[
-    everywhere(
+    Grant::everywhere(
         "lmcache.lmcache.ai",
         &["lmcacheengines", "cacheblendengines", "lmcachecoordinators"],
         &[],
         &["list"],
         "What there is to take over.",
     ),
-    everywhere(
+    Grant::everywhere(
         "apiextensions.k8s.io",
         &["customresourcedefinitions"],
         &[
@@ -44,49 +27,49 @@ pub const RIGHTS: &[Grant] = &[
         &["get"],
         "Whose the CRDs are, and what would delete them.",
     ),
-    everywhere(
+    Grant::everywhere(
         "admissionregistration.k8s.io",
         &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
         &[],
         &["list"],
         "The Go operator's webhooks, and those of our policies.",
     ),
-    everywhere(
+    Grant::everywhere(
         "policies.kubewarden.io",
         &["clusteradmissionpolicies"],
         &[],
         &["list"],
         "The settings of our policies, where they are installed.",
     ),
-    everywhere(
+    Grant::everywhere(
         "apps",
         &["deployments", "daemonsets", "statefulsets"],
         &[],
         &["list"],
         "The Go operator, lmcache-controller, the servers, and workloads whose Pods ask for wiring.",
     ),
-    everywhere(
+    Grant::everywhere(
         "batch",
         &["jobs", "cronjobs"],
         &[],
         &["list"],
         "Workloads whose Pods ask for wiring.",
     ),
-    everywhere(
+    Grant::everywhere(
         "leaderworkerset.x-k8s.io",
         &["leaderworkersets"],
         &[],
         &["list"],
         "Likewise, where the kind is installed.",
     ),
-    everywhere(
+    Grant::everywhere(
         "",
         &["pods"],
         &[],
         &["list"],
         "Pods with one of the two opt-in labels: how the Go operator's webhooks wired them.",
     ),
-    everywhere(
+    Grant::everywhere(
         "",
         &["configmaps", "services"],
         &[],
@@ -94,21 +77,21 @@ pub const RIGHTS: &[Grant] = &[
         "Those with the operator's label are listed. Of others those are looked up that have the name of a child, or of a \
          connection that a template names.",
     ),
-    everywhere(
+    Grant::everywhere(
         "monitoring.coreos.com",
         &["servicemonitors"],
         &[],
         &["list"],
         "ServiceMonitors of engines and coordinators, where the kind is installed.",
     ),
-    everywhere(
+    Grant::everywhere(
         "",
         &["namespaces"],
         &[],
         &["get"],
         "The Pod Security level of namespaces whose Pods ask for wiring.",
     ),
-    everywhere(
+    Grant::everywhere(
         "coordination.k8s.io",
         &["leases"],
         &[GO_LEASE, LEASE],

@@ -30,6 +30,26 @@ pub struct Grant {
     pub why: &'static str,
 }
 
+impl Grant {
+    /// In every namespace, and outside of them. No names: all objects.
+    pub const fn everywhere(
+        group: &'static str,
+        resources: &'static [&'static str],
+        names: &'static [&'static str],
+        verbs: &'static [&'static str],
+        why: &'static str,
+    ) -> Grant {
+        Grant {
+            scope: Scope::Cluster,
+            group,
+            resources,
+            names,
+            verbs,
+            why,
+        }
+    }
+}
+
 /// A watch begins with a list; nothing is read one by one.
 const WATCH: &[&str] = &["list", "watch"];
 /// Server-side apply is a `patch`, and a `create` as well where the object is not there yet.
@@ -42,14 +62,7 @@ const fn everywhere(
     verbs: &'static [&'static str],
     why: &'static str,
 ) -> Grant {
-    Grant {
-        scope: Scope::Cluster,
-        group,
-        resources,
-        names: &[],
-        verbs,
-        why,
-    }
+    Grant::everywhere(group, resources, &[], verbs, why)
 }
 
 const fn lease(names: &'static [&'static str], verbs: &'static [&'static str], why: &'static str) -> Grant {

@@ -137,3 +137,6 @@ async fn push_blob(client: &Client, reference: &Reference, blob: &Blob) -> oci_c
         pushed => pushed.map(drop),
     }
 }
+
+#[cfg(test)]
+mod tests;
