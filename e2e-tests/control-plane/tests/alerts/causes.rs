@@ -59,7 +59,7 @@ async fn every_alert_fires_on_a_real_cause_and_is_silent_at_rest() -> Result<()>
     let both = [controller(&first, "alerts-0"), controller(&second, "alerts-1")];
     watched.prometheus.scrape(&both)?;
     watched
-        .fires("LMCacheControllerSeveralLeaders", &[("namespace", "lmcache-system")])
+        .fires("LMCacheControllerSeveralLeaders", &[])
         .await?;
     first.stop()?;
 
@@ -247,9 +247,7 @@ async fn leaderless(watched: &Watched, plane: &ControlPlane) -> Result<()> {
     .await?;
     let idle = Controller::start(plane, "alerts-3", &ELECTS).await?;
     watched.prometheus.scrape(&[controller(&idle, "alerts-3")])?;
-    watched
-        .fires("LMCacheControllerNoLeader", &[("namespace", "lmcache-system")])
-        .await?;
+    watched.fires("LMCacheControllerNoLeader", &[]).await?;
     idle.kill();
     Ok(())
 }

@@ -54,6 +54,12 @@ async fn the_targets_install_and_remove_and_delete_no_engine_unasked() -> Result
         assert!(said.contains(&context), "{said}");
         assert!(there()?.is_some());
     }
+    // KUBECTL may have arguments.
+    let with = |context: &str| format!("KUBECTL={} --context {context}", setup.kubectl.display());
+    let said = setup.made(&["install", &with("admin")])?;
+    assert!(said.contains(&context), "{said}");
+    let complaint = setup.make_refuses(&["install", &with("elsewhere")])?;
+    assert!(complaint.contains("no such context"), "{complaint}");
     setup.apply(&[engine("team-a", "kv", "nowhere")])?;
     let uid = |object: &Value| object["metadata"]["uid"].clone();
     let kept = uid(&setup.get("lmcacheengine", "team-a", "kv")?);
