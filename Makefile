@@ -133,6 +133,7 @@ push: registry-given package ## Push the policies to REGISTRY=host/path [TAG=] [
 
 .PHONY: pin
 pin: publish $(if $(filter $(OCI_DIR)/%,$(DIGESTS)),package) ## Write manifests with digests in the place of tags into target/pinned [MANIFESTS=deploy/policies] [DIGESTS=file] [REGISTRY=host/path]
+	@rm -rf $(TARGET)/pinned
 	@$(PUBLISH) pin $(MANIFESTS) --digests "$(DIGESTS)" $(if $(REGISTRY),--registry "$(REGISTRY)") -o $(TARGET)/pinned
 
 .PHONY: sbom

@@ -184,6 +184,18 @@ async fn the_layouts_have_the_digests_of_the_push_whoever_pushes_them() -> Resul
         format!("registry://{}", pushed["pod-injection"])
     );
     assert!(pinned.join("separate/payload-staging.yaml").is_file());
+    // What is left of other manifests would be applied with them.
+    let one = manifests.join("lmcache-guard.yaml");
+    let args = ["pin", one.to_str().unwrap(), "--digests", source.to_str().unwrap()];
+    let refused = registry.publish(&[&args[..], &["-o", pinned.to_str().unwrap()]].concat());
+    let complaint = format!("{:#}", refused.unwrap_err());
+    for text in [
+        "manifests that are none of these",
+        "lmcache-pod-injection.yaml",
+        "separate/payload-staging.yaml",
+    ] {
+        assert!(complaint.contains(text), "{text} is not in: {complaint}");
+    }
     Ok(())
 }
 

@@ -15,11 +15,17 @@ const INSTALL: [&[&str]; 3] = [
     &[
         "controller/service-account.yaml",
         "rbac/controller.yaml",
-        "rbac/users.yaml",
+        USERS,
         "controller/service.yaml",
         "controller/deployment.yaml",
     ],
 ];
+const USERS: &str = "rbac/users.yaml";
+/// At the head of the file that holds the CRDs.
+const NOT_TO_DELETE: &str = "\
+# Never `kubectl delete -f` this file: with the kinds in it, the API server would delete every engine, and with those their
+# servers. docs/install.md, \"Remove\", has what takes the controller away and leaves them.
+";
 const CRDS: &[&str] = &[
     "crds/lmcacheengines.yaml",
     "crds/cacheblendengines.yaml",
@@ -31,16 +37,18 @@ const CRDS: &[&str] = &[
 /// # Errors
 /// A file cannot be read, or the image is no reference.
 pub fn install(deploy: &Path, image: Option<&str>) -> Result<String> {
-    joined(deploy, &INSTALL.concat(), |text| with_image(text, image))
+    let all = joined(deploy, &INSTALL.concat(), |text| with_image(text, image))?;
+    Ok(format!("{NOT_TO_DELETE}{all}"))
 }
 
-/// The same without the CRDs: what can be deleted without deleting every engine.
+/// The same without what engines need without a controller, which are the CRDs and the roles for people: what can be deleted
+/// and leaves every engine, and everybody's rights on them.
 ///
 /// # Errors
 /// See [`install`].
 pub fn controller(deploy: &Path, image: Option<&str>) -> Result<String> {
     let mut files = INSTALL.concat();
-    files.retain(|file| !CRDS.contains(file));
+    files.retain(|file| !CRDS.contains(file) && *file != USERS);
     joined(deploy, &files, |text| with_image(text, image))
 }
 

@@ -24,7 +24,7 @@ enum Action {
         #[arg(long, value_name = "IMAGE")]
         image: Option<String>,
     },
-    /// Print the same without the CRDs
+    /// Print the same without the CRDs and the roles for people
     Controller {
         /// The controller's image, likewise
         #[arg(long, value_name = "IMAGE")]

@@ -50,7 +50,22 @@ fn install_is_all_but_the_policies() {
 fn without_the_kinds_no_engine_goes() {
     let controller = documents(&dist::controller(&deploy(), None).unwrap()).unwrap();
     let manifests = [folder("rbac"), folder("controller")].concat();
-    assert_eq!(named(&controller), named(&manifests));
+    let mut expected = named(&manifests);
+    // People keep their rights on the engines that stay.
+    expected.retain(|(_, name), _| {
+        !name.starts_with("lmcacheengine-")
+            && !name.starts_with("cacheblendengine-")
+            && !name.starts_with("lmcachecoordinator-")
+    });
+    assert_eq!(named(&manifests).len() - expected.len(), 9);
+    assert_eq!(named(&controller), expected);
+    // Who has the file with everything is told.
+    let all = dist::install(&deploy(), None).unwrap();
+    assert!(
+        all.starts_with("# Never `kubectl delete -f` this file"),
+        "{}",
+        all.lines().next().unwrap()
+    );
 }
 
 #[test]

@@ -185,6 +185,14 @@ fn run_pin(args: &PinArgs) -> Result<()> {
     }
     let count: usize = pinned.iter().map(|(_, _, count)| count).sum();
     ensure!(count > 0, "no `module:` of a policy in any of these manifests");
+    let stale = stale(&args.output, &pinned)?;
+    ensure!(
+        stale.is_empty(),
+        "{} holds manifests that are none of these, and whoever applies the folder would apply them too: {}. Remove them, \
+         or name another folder with --output",
+        args.output.display(),
+        stale.join(", ")
+    );
     for (place, text, _) in &pinned {
         write(&args.output.join(place), text.as_bytes())?;
     }
@@ -193,6 +201,17 @@ fn run_pin(args: &PinArgs) -> Result<()> {
         "{count} policies pinned in {} files of {folder}",
         pinned.len()
     ))
+}
+
+/// The manifests below a folder that are not about to be written.
+fn stale(folder: &Path, pinned: &[(PathBuf, String, usize)]) -> Result<Vec<String>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut places = yaml_files(folder, PathBuf::new())?;
+    places.retain(|(_, place)| pinned.iter().all(|(written, _, _)| written != place));
+    let names = places.into_iter().map(|(_, place)| place.display().to_string());
+    Ok(names.collect())
 }
 
 /// The YAML files at or below a path, each with its place below the output.

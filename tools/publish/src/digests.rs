@@ -52,9 +52,12 @@ impl Digests {
 
     /// Writes the file.
     pub fn to_yaml(&self) -> String {
-        let mut text =
-            "# The digests of the policies: values of the chart, and what `make pin` reads.\npolicies:\n  digests:\n"
-                .to_owned();
+        let mut text = "# The digests of the policies: values of the chart, and what `make pin` reads.\n".to_owned();
+        // The chart's own version has no v either.
+        text.push_str(&format!(
+            "digestsOf: {}\npolicies:\n  digests:\n",
+            env!("CARGO_PKG_VERSION")
+        ));
         for (name, digest) in &self.0 {
             text.push_str(&format!("    {name}: {digest}\n"));
         }
@@ -82,10 +85,10 @@ mod tests {
         assert_eq!(Digests::parse(&format!("{text}controller: {{}}\n")).unwrap(), digests);
         assert_eq!(digests.get("pod-injection"), Some(digest.as_str()));
         assert_eq!(digests.get("pod"), None);
-        assert!(
-            text.contains("policies:\n  digests:\n    injection-guard: sha256:0a"),
-            "{text}"
-        );
+        let version = concat!("\ndigestsOf: ", env!("CARGO_PKG_VERSION"), "\n");
+        for part in [version, "\npolicies:\n  digests:\n    injection-guard: sha256:0a"] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 
     #[test]

@@ -58,9 +58,7 @@ async fn every_alert_fires_on_a_real_cause_and_is_silent_at_rest() -> Result<()>
     let second = Controller::start(&plane, "alerts-1", &[]).await?;
     let both = [controller(&first, "alerts-0"), controller(&second, "alerts-1")];
     watched.prometheus.scrape(&both)?;
-    watched
-        .fires("LMCacheControllerSeveralLeaders", &[])
-        .await?;
+    watched.fires("LMCacheControllerSeveralLeaders", &[]).await?;
     first.stop()?;
 
     policies.uninstall()?;

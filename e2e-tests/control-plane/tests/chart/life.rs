@@ -58,6 +58,17 @@ async fn a_release_is_installed_changed_and_removed_and_engines_stay() -> Result
         "--wait",
         "--timeout=120s",
     ];
+    // A server that is not there, or that reads as somebody else.
+    for (value, text) in [
+        ("policyServer.name=defualt", "the cluster has no such PolicyServer"),
+        (
+            "policyServer.serviceAccountName=reader",
+            "runs as the service account policy-server",
+        ),
+    ] {
+        let complaint = setup.helm_refuses(&[&install[..], &["--set", value]].concat())?;
+        assert!(complaint.contains(text), "{text} is not in: {complaint}");
+    }
     let notes = setup.helm(&[&install[..], &["--set", "ipcDefault=HostShm"]].concat())?;
     for text in [
         "kubectl -n lmcache-system rollout status deployment/lmcache-controller",

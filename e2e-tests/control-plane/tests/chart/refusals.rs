@@ -77,6 +77,18 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     // By the templates.
     (
+        "policyServer.dedicated.enabled=true,policyServer.dedicated.replicas=1",
+        &["policyServer.dedicated.minAvailable is 1", "could be drained"],
+    ),
+    (
+        "digestsOf=0.0.9",
+        &[
+            "those of version 0.0.9",
+            "this chart is version",
+            "digests.yaml of that release",
+        ],
+    ),
+    (
         "controller.replicas=2,controller.leaderElection=false",
         &[
             "controller.replicas is 2 and controller.leaderElection is false",

@@ -67,6 +67,11 @@ pub async fn setup() -> Result<&'static Setup> {
             let names: Vec<&str> = crds.map(|crd| crd["metadata"]["name"].as_str().unwrap()).collect();
             setup.apply(&objects)?;
             setup.served(&names).await?;
+            // As Kubewarden's own chart makes it.
+            let server = json!({"apiVersion": "policies.kubewarden.io/v1", "kind": "PolicyServer",
+                "metadata": {"name": "default"}, "spec": {"image": "policy-server:v1", "replicas": 1,
+                "serviceAccountName": "policy-server"}});
+            setup.apply(&[server])?;
             Ok(setup)
         })
         .await

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use control_plane::cluster::repository;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::setup::{Setup, installing};
 use crate::shared::engine;
@@ -42,6 +42,12 @@ async fn step_by_step_beside_the_go_operator() -> Result<()> {
     let commands: Vec<&str> = block.lines().filter(|line| line.starts_with("helm ")).collect();
     let values = setup.plane.folder().join("my-values.yaml");
     std::fs::write(&values, "ipcDefault: HostShm\n")?;
+    // The Go operator runs until its turn.
+    let go = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"namespace": "team-b", "name": "kv-operator"}, "spec": {"replicas": 1,
+        "selector": {"matchLabels": {"app": "go"}}, "template": {"metadata": {"labels": {"app": "go"}},
+        "spec": {"containers": [{"name": "manager", "image": "registry.example.com/mirror/lmcache-operator:v0.5.2"}]}}}});
+    setup.apply(&[go])?;
     let mut seen = Vec::new();
     for command in &commands {
         let words = command.split_whitespace().skip(1).map(|word| match word {
@@ -49,7 +55,15 @@ async fn step_by_step_beside_the_go_operator() -> Result<()> {
             "my-values.yaml" => values.to_str().unwrap(),
             word => word,
         });
-        setup.helm(&words.collect::<Vec<_>>())?;
+        let words: Vec<&str> = words.collect();
+        if words.iter().any(|word| word.contains("controller.enabled=true")) {
+            let complaint = setup.helm_refuses(&words)?;
+            let text = "the Go operator runs (Deployment team-b/kv-operator, replicas: 1)";
+            assert!(complaint.contains(text), "{complaint}");
+            let stop = ["-n", "team-b", "scale", "deployment", "kv-operator", "--replicas=0"];
+            setup.kubectl(&stop, None)?;
+        }
+        setup.helm(&words)?;
         let controller = setup.find("deployment", "lmcache-system", "lmcache-controller")?;
         seen.push((policies(setup)?.len(), controller.is_some()));
         assert_eq!(
@@ -73,6 +87,7 @@ async fn step_by_step_beside_the_go_operator() -> Result<()> {
 
     setup.helm(&["uninstall", "lmcache", "--namespace", "lmcache-system", "--wait"])?;
     assert_eq!(setup.get("lmcacheengine", "team-a", "kv")?["metadata"]["uid"], kept);
+    setup.kubectl(&["-n", "team-b", "delete", "deployment", "kv-operator"], None)?;
     setup.kubectl(&["delete", "-k", crds.to_str().unwrap()], None)?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use control_plane::Identity;
 use control_plane::cluster::repository;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::setup::{Setup, documents, installing, run};
 use crate::shared::engine;
@@ -89,8 +89,38 @@ async fn the_targets_install_and_remove_and_delete_no_engine_unasked() -> Result
     // The controller.
     let complaint = setup.make_refuses(&["deploy"])?;
     assert!(complaint.contains("make deploy IMG="), "{complaint}");
-    let said = setup.made(&["deploy", &format!("IMG={IMAGE}")])?;
+    let deploy = ["deploy", &format!("IMG={IMAGE}")];
+    for (name, labels, image) in [
+        (
+            "kv",
+            json!({"app": "go"}),
+            "registry.example.com/lmcache-operator@sha256:0123",
+        ),
+        (
+            "lmcache-operator-controller-manager",
+            json!({"control-plane": "controller-manager"}),
+            "mirror/op:v1",
+        ),
+    ] {
+        let go = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"namespace": "team-b", "name": name, "labels": labels}, "spec": {"replicas": 2,
+            "selector": {"matchLabels": {"app": "go"}}, "template": {"metadata": {"labels": {"app": "go"}},
+            "spec": {"containers": [{"name": "manager", "image": image}]}}}});
+        setup.apply(&[go])?;
+        let complaint = setup.make_refuses(&deploy)?;
+        for text in [&format!("team-b/{name}, replicas: 2"), "Nothing was changed"] {
+            assert!(complaint.contains(text), "{text} is not in: {complaint}");
+        }
+        assert!(
+            setup
+                .find("deployment", "lmcache-system", "lmcache-controller")?
+                .is_none()
+        );
+        setup.kubectl(&["-n", "team-b", "scale", "deployment", name, "--replicas=0"], None)?;
+    }
+    let said = setup.made(&deploy)?;
     assert!(said.contains(&context), "{said}");
+    setup.kubectl(&["-n", "team-b", "delete", "deployments", "--all"], None)?;
     let deployment = setup.get("deployment", "lmcache-system", "lmcache-controller")?;
     assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["image"], IMAGE);
     setup.kubectl(
@@ -129,12 +159,15 @@ async fn the_targets_install_and_remove_and_delete_no_engine_unasked() -> Result
     assert!(said.contains(&context), "{said}");
     assert!(setup.find("namespace", "", "lmcache-system")?.is_none());
     assert!(setup.find("clusterrole", "", "lmcache-controller")?.is_none());
+    // Engines stay, and so do people's rights on them.
+    assert!(setup.find("clusterrole", "", "lmcacheengine-editor")?.is_some());
     assert_eq!(uid(&setup.get("lmcacheengine", "team-a", "kv")?), kept);
 
     // The end of everything, asked for.
     let said = setup.made(&["uninstall", "FORCE=1"])?;
     assert!(said.contains("LMCacheEngine team-a/kv"), "{said}");
     assert!(there()?.is_none());
+    assert!(setup.find("clusterrole", "", "lmcacheengine-editor")?.is_none());
     setup.made(&["uninstall"])?;
     Ok(())
 }
