@@ -287,22 +287,23 @@ pub(crate) fn names_connector(json: &Value, class: &str) -> bool {
 
 /// The mode that the servers behind a ConfigMap run with.
 ///
-/// Its annotation says so. ConfigMaps of the Go operator have none, but its newer versions write the isolated mode into
-/// the JSON, and only there: without it the servers share the host's memory, whatever the engine would get today.
+/// Whether it is the isolated one, the connection says: that is what the client does, and whoever reconciles the engine
+/// writes it, while the annotation is only ours. (After a way back to the Go operator it stays, and says what was.) Which of
+/// the other two it is, the annotation says. ConfigMaps of the Go operator have none: then it is what the engine states, and
+/// where that would be isolated today, these servers share the host's memory.
 fn served_ipc_mode(config_map: &Value, json: &Value, stated: IpcMode) -> IpcMode {
+    if isolated(json) {
+        return IpcMode::Isolated;
+    }
     let annotation = config_map
         .pointer("/metadata/annotations")
-        .and_then(|annotations| annotations.get(IPC_MODE));
-    if let Some(mode) = annotation
+        .and_then(|annotations| annotations.get(IPC_MODE))
         .and_then(Value::as_str)
-        .and_then(|word| IpcMode::from_str(word).ok())
-    {
-        return mode;
-    }
-    match (isolated(json), stated) {
-        (true, _) => IpcMode::Isolated,
-        (false, IpcMode::Isolated) => IpcMode::HostIPC,
-        (false, stated) => stated,
+        .and_then(|word| IpcMode::from_str(word).ok());
+    match annotation {
+        Some(mode) if mode != IpcMode::Isolated => mode,
+        _ if stated == IpcMode::Isolated => IpcMode::HostIPC,
+        _ => stated,
     }
 }
 
