@@ -7,12 +7,15 @@ use http::Request;
 use jiff::Timestamp;
 use kube::{Client, Config};
 use lmcache_api::{GROUP, Kind, VERSION};
-use policy_kit::keys::{CACHEBLEND, LMCACHE, OPERATOR_LABELS};
+use policy_kit::keys::{CACHEBLEND, LMCACHE, OPERATOR_LABELS, SystemKeys};
+use policy_kit::pod::OptIn;
 use serde_json::{Value, json};
 
+use super::operator_pods::{self, KUBEBUILDER, is_made_by};
 use super::operators::{GO_LEASE, is_controller, is_go_operator};
+use super::settings::{self, Options};
 use super::snapshot::{Snapshot, annotation, label, text};
-use super::{crds, workloads};
+use super::{asking, crds, workloads};
 use crate::rbac::{LEASE, NAMESPACE};
 
 /// How many objects a page of a list has.
@@ -164,10 +167,7 @@ pub async fn look(client: Client) -> Result<Snapshot, Blind> {
         eyes.list(served, "", |object| is_wanted(object) || is_link(object))
             .await?;
     }
-    let is_listed = |pod: &Value| label(pod, LMCACHE.inject) == "true";
-    eyes.list(POD, &format!("{}=true", LMCACHE.inject), |_| true).await?;
-    eyes.list(POD, &format!("{}=true", CACHEBLEND.inject), |pod| !is_listed(pod))
-        .await?;
+    eyes.pods().await?;
     let [_, (managed_by, operator)] = OPERATOR_LABELS;
     for served in [CONFIG_MAP, SERVICE] {
         eyes.list(served, &format!("{managed_by}={operator}"), |_| true).await?;
@@ -219,6 +219,45 @@ struct Eyes {
 }
 
 impl Eyes {
+    /// Pods that ask for wiring, and those of the Go operator; each once.
+    async fn pods(&mut self) -> Result<(), Blind> {
+        let asks = |pod: &Value, keys: &SystemKeys| label(pod, keys.inject) == "true";
+        let is_asking = |pod: &Value| asks(pod, &LMCACHE) || asks(pod, &CACHEBLEND);
+        let is_kubebuilders = |pod: &Value| label(pod, KUBEBUILDER.0) == KUBEBUILDER.1;
+        let is_listed = |pod: &Value| is_asking(pod) || is_kubebuilders(pod) && is_go_operator(pod);
+        self.list(POD, &format!("{}=true", LMCACHE.inject), |_| true).await?;
+        self.list(POD, &format!("{}=true", CACHEBLEND.inject), |pod| !asks(pod, &LMCACHE))
+            .await?;
+        self.list(POD, &format!("{}={}", KUBEBUILDER.0, KUBEBUILDER.1), |pod| {
+            is_go_operator(pod) && !is_asking(pod)
+        })
+        .await?;
+        let operators = self.snapshot.of("Deployment").filter(|object| is_go_operator(object));
+        let operators: Vec<(String, String, String)> = operators
+            .map(|deployment| {
+                let text = |field: &str| text(deployment, &format!("/metadata/{field}")).to_owned();
+                (operator_pods::selector(deployment), text("namespace"), text("name"))
+            })
+            .filter(|(selector, ..)| !selector.is_empty())
+            .collect();
+        for (selector, namespace, name) in &operators {
+            self.list(POD, selector, |pod| {
+                !is_listed(pod) && is_made_by(pod, name) && text(pod, "/metadata/namespace") == namespace
+            })
+            .await?;
+        }
+        // Annotations cannot be selected by, so where they are enough all Pods are looked through.
+        let settings = settings::choose(&self.snapshot, &Options::default());
+        if settings.pods.opt_in == OptIn::Annotation {
+            let is_operators = |pod: &Value| operators.iter().any(|(_, _, name)| is_made_by(pod, name));
+            self.list(POD, "", |pod| {
+                asking::by_annotation(pod) && !is_listed(pod) && !is_operators(pod)
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
     /// What has no label to be listed by.
     async fn one_by_one(&mut self, children: &Children) -> Result<(), Blind> {
         let named = children.0.iter().filter_map(|(kind, namespace, name)| {
@@ -247,7 +286,9 @@ impl Eyes {
         let operators: Vec<&Value> = deployments
             .filter(|object| is_go_operator(object) || is_controller(object))
             .collect();
-        let namespaces = operators.into_iter().map(|object| text(object, "/metadata/namespace"));
+        let pods = self.snapshot.of("Pod").filter(|pod| is_go_operator(pod));
+        let operators = operators.into_iter().chain(pods);
+        let namespaces = operators.map(|object| text(object, "/metadata/namespace"));
         let namespaces: BTreeSet<&str> = namespaces.chain([GO_NAMESPACE, NAMESPACE]).collect();
         for namespace in namespaces {
             wanted.extend([GO_LEASE, LEASE].map(|lease| (LEASES, namespace.to_owned(), lease.to_owned())));
