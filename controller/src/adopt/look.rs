@@ -6,13 +6,17 @@ use std::time::Duration;
 use http::Request;
 use jiff::Timestamp;
 use kube::{Client, Config};
-use lmcache_api::{GROUP, Kind, VERSION};
+use lmcache_api::Kind;
 use policy_kit::keys::{CACHEBLEND, LMCACHE, OPERATOR_LABELS, SystemKeys};
 use policy_kit::pod::OptIn;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::operator_pods::{self, KUBEBUILDER, is_made_by};
 use super::operators::{GO_LEASE, is_controller, is_go_operator};
+use super::served::{
+    CONFIG_MAP, CRD, LEASES, MONITOR, MUTATING, NAMESPACES, POD, POLICY, SERVICE, Served, VALIDATING, WORKLOADS,
+    custom, kinded,
+};
 use super::settings::{self, Options};
 use super::snapshot::{Snapshot, annotation, label, text};
 use super::{asking, crds, workloads};
@@ -32,95 +36,6 @@ pub enum Blind {
     Rights(BTreeSet<String>),
     /// The API server does not answer, or what it answers makes no sense.
     Failed(String),
-}
-
-/// A kind and where it is served.
-#[derive(Clone, Copy)]
-struct Served {
-    group: &'static str,
-    version: &'static str,
-    kind: &'static str,
-    plural: &'static str,
-}
-
-const fn served(group: &'static str, version: &'static str, kind: &'static str, plural: &'static str) -> Served {
-    Served {
-        group,
-        version,
-        kind,
-        plural,
-    }
-}
-
-const REGISTRATION: &str = "admissionregistration.k8s.io";
-const CRD: Served = served(
-    "apiextensions.k8s.io",
-    "v1",
-    "CustomResourceDefinition",
-    "customresourcedefinitions",
-);
-const MUTATING: Served = served(
-    REGISTRATION,
-    "v1",
-    "MutatingWebhookConfiguration",
-    "mutatingwebhookconfigurations",
-);
-const VALIDATING: Served = served(
-    REGISTRATION,
-    "v1",
-    "ValidatingWebhookConfiguration",
-    "validatingwebhookconfigurations",
-);
-const POLICY: Served = served(
-    "policies.kubewarden.io",
-    "v1",
-    "ClusterAdmissionPolicy",
-    "clusteradmissionpolicies",
-);
-const MONITOR: Served = served("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors");
-const CONFIG_MAP: Served = served("", "v1", "ConfigMap", "configmaps");
-const SERVICE: Served = served("", "v1", "Service", "services");
-const POD: Served = served("", "v1", "Pod", "pods");
-const NAMESPACES: Served = served("", "v1", "Namespace", "namespaces");
-const LEASES: Served = served("coordination.k8s.io", "v1", "Lease", "leases");
-/// In the order of [`workloads::KINDS`].
-const WORKLOADS: [Served; 6] = [
-    served("apps", "v1", "Deployment", "deployments"),
-    served("apps", "v1", "StatefulSet", "statefulsets"),
-    served("apps", "v1", "DaemonSet", "daemonsets"),
-    served("batch", "v1", "Job", "jobs"),
-    served("batch", "v1", "CronJob", "cronjobs"),
-    served("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"),
-];
-
-const fn custom(kind: Kind) -> Served {
-    served(GROUP, VERSION, kind.as_str(), kind.plural())
-}
-
-impl Served {
-    fn path(&self, namespace: &str, name: &str) -> String {
-        let root = if self.group.is_empty() {
-            format!("/api/{}", self.version)
-        } else {
-            format!("/apis/{}/{}", self.group, self.version)
-        };
-        let namespace = if namespace.is_empty() {
-            String::new()
-        } else {
-            format!("/namespaces/{namespace}")
-        };
-        let name = if name.is_empty() {
-            String::new()
-        } else {
-            format!("/{name}")
-        };
-        format!("{root}{namespace}/{}{name}", self.plural)
-    }
-
-    fn right(&self, verb: &str) -> String {
-        let dot = if self.group.is_empty() { "" } else { "." };
-        format!("{verb} {}{dot}{}", self.plural, self.group)
-    }
 }
 
 /// A client by the kubeconfig or the service account of the Pod. No request is made.
@@ -249,7 +164,11 @@ impl Eyes {
         // Annotations cannot be selected by, so where they are enough all Pods are looked through.
         let settings = settings::choose(&self.snapshot, &Options::default());
         if settings.pods.opt_in == OptIn::Annotation {
-            let is_operators = |pod: &Value| operators.iter().any(|(_, _, name)| is_made_by(pod, name));
+            let is_operators = |pod: &Value| {
+                let namespace = text(pod, "/metadata/namespace");
+                let mut operators = operators.iter();
+                operators.any(|(_, other, name)| other == namespace && is_made_by(pod, name))
+            };
             self.list(POD, "", |pod| {
                 asking::by_annotation(pod) && !is_listed(pod) && !is_operators(pod)
             })
@@ -365,18 +284,6 @@ impl Eyes {
             Err(error) => Err(failed(&error)),
         }
     }
-}
-
-/// Lists leave out the kind of their members.
-fn kinded(served: Served, mut object: Value) -> Value {
-    if let Some(members) = object.as_object_mut() {
-        let api_version = served.path("", "");
-        let api_version = api_version.trim_start_matches("/apis/").trim_start_matches("/api/");
-        let api_version = api_version.rsplit_once('/').map_or(api_version, |(version, _)| version);
-        members.insert("kind".to_owned(), json!(served.kind));
-        members.insert("apiVersion".to_owned(), json!(api_version));
-    }
-    object
 }
 
 /// Names go into paths: nothing else may.

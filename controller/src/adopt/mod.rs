@@ -20,6 +20,7 @@ mod operators;
 mod removal;
 mod report;
 mod rights;
+mod served;
 mod serving;
 mod settings;
 mod snapshot;
