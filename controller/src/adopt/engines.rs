@@ -237,7 +237,8 @@ pub(super) fn findings(engines: &[Engine], ours_runs: bool) -> Vec<Finding> {
             "see below why. What the Go operator has not rolled out yet is kept if it does that before",
         ));
     }
-    let waiting = titles(&|engine| ours_runs && engine.waits());
+    let is_waiting = |engine: &Engine| ours_runs && engine.waits();
+    let waiting = titles(&is_waiting);
     if !waiting.is_empty() {
         findings.push(Finding::change(
             codes::ENGINE_NEEDS_YOU,
@@ -248,7 +249,7 @@ pub(super) fn findings(engines: &[Engine], ours_runs: bool) -> Vec<Finding> {
             "mend what is said about each of them: they are taken over then, without a restart. Their servers run on",
         ));
     }
-    let needing = titles(&|engine| !engine.problems.is_empty() && !(ours_runs && engine.waits()));
+    let needing = titles(&|engine| !is_waiting(engine) && !engine.problems.is_empty());
     if !needing.is_empty() {
         findings.push(Finding::change(
             codes::ENGINE_NEEDS_YOU,
