@@ -5,7 +5,7 @@ use policy_kit::keys::{CACHEBLEND, LMCACHE};
 use super::brought_back;
 use super::finding::{Finding, codes};
 use super::operators::{Operator, Unseen};
-use super::removal::{removals, said};
+use super::removal::removal;
 use super::serving::Serving;
 use super::webhooks::{Standing, Webhook, Whose};
 
@@ -55,7 +55,7 @@ pub(super) fn findings(webhooks: &[Webhook], go: &[Operator], unseen: &Unseen, w
 fn beside(standing: Standing, theirs: &[&Webhook], serving: Serving, wanted: [bool; 2]) -> Finding {
     let names: Vec<&str> = theirs.iter().map(|webhook| webhook.name.as_str()).collect();
     let names = names.join(", ");
-    let removals = said(&removals(theirs));
+    let removal = removal(theirs);
     if standing.injects || standing.injects_cacheblend {
         let is_whole = (standing.injects || !wanted[0]) && (standing.injects_cacheblend || !wanted[1]);
         let rest = match (is_whole, serving) {
@@ -70,9 +70,13 @@ fn beside(standing: Standing, theirs: &[&Webhook], serving: Serving, wanted: [bo
                 "the Go operator's webhooks ({names}) are registered beside our policies: neither undoes what the other did, \
                  but what ours leave alone for a reason, those wire after all"
             ),
-            format!("delete them now{rest}: {removals}"),
+            format!("delete them now{rest}{removal}"),
         );
     }
+    let todo = match serving {
+        Serving::No => "then delete these",
+        Serving::Yes | Serving::Unknown => "then delete these, and only then stop the Go operator",
+    };
     let found = match serving {
         Serving::Yes => format!("the Go operator's webhooks ({names}) wire Pods, and no policy of ours does"),
         Serving::Unknown => format!(
@@ -86,9 +90,7 @@ fn beside(standing: Standing, theirs: &[&Webhook], serving: Serving, wanted: [bo
     Finding::first(
         codes::GO_WEBHOOKS,
         found,
-        format!(
-            "install our injecting policies first, then delete these, and only then stop the Go operator: {removals}"
-        ),
+        format!("install our injecting policies first, {todo}{removal}"),
     )
 }
 
@@ -104,13 +106,13 @@ fn closed(webhook: &Webhook, serving: Serving, theirs: &[&Webhook]) -> Option<Fi
     };
     let is_beside = |other: &&&Webhook| (&other.kind, &other.configuration) == (&webhook.kind, &webhook.configuration);
     let of_it: Vec<&Webhook> = theirs.iter().filter(is_beside).copied().collect();
-    let todo = said(&removals(&of_it));
+    let removal = removal(&of_it);
     let name = &webhook.name;
     Some(match serving {
         Serving::Yes => Finding::first(
             codes::WEBHOOK_FAILS_CLOSED,
             format!("webhook {name} has failurePolicy Fail: from the moment the Go operator stops, {which} is refused"),
-            format!("never stop the Go operator before this is gone: {todo}"),
+            format!("never stop the Go operator before this is gone{removal}"),
         ),
         Serving::Unknown => Finding::first(
             codes::WEBHOOK_FAILS_CLOSED,
@@ -120,14 +122,14 @@ fn closed(webhook: &Webhook, serving: Serving, theirs: &[&Webhook]) -> Option<Fi
                 webhook.server
             ),
             format!(
-                "{}; if nobody does, delete it at once, else before that stops: {todo}",
+                "{}; if nobody does, delete it at once, else before that stops{removal}",
                 look(webhook)
             ),
         ),
         Serving::No => Finding::first(
             codes::PODS_REFUSED,
             format!("webhook {name} has failurePolicy Fail, and no Go operator answers: {which} is refused now"),
-            format!("delete it at once, or start the Go operator again: {todo}"),
+            format!("delete it at once, or start the Go operator again{removal}"),
         ),
     })
 }
