@@ -201,6 +201,36 @@ fn only_what_is_known_is_said_of_who_answers() {
     }
 }
 
+/// Where a URL leads is not known either: there every Go operator counts.
+#[test]
+fn behind_a_url_every_go_operator_counts() {
+    let mut by_url = go_webhooks("Fail");
+    for webhook in by_url["webhooks"].as_array_mut().unwrap() {
+        let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap();
+        webhook["clientConfig"] = json!({"url": format!("https://webhooks.example.com{path}")});
+    }
+    for (operators, expected) in [
+        (vec![go_operator(1)], code::WEBHOOK_FAILS_CLOSED),
+        (vec![go_operator(0)], code::PODS_REFUSED),
+        (vec![], code::WEBHOOK_FAILS_CLOSED),
+        // Somebody else leads, and may answer.
+        (
+            vec![go_operator(0), lease("elsewhere", "f517be84.lmcache.ai", 5)],
+            code::WEBHOOK_FAILS_CLOSED,
+        ),
+    ] {
+        let report = report([&operators[..], &[by_url.clone()]].concat());
+        let closed = found(&report, expected);
+        let is_known = operators.len() == 1;
+        assert_eq!(closed.found.contains("not known whether"), !is_known, "{closed:?}");
+        assert_eq!(
+            closed.todo.contains("find out who answers there"),
+            !is_known,
+            "{closed:?}"
+        );
+    }
+}
+
 /// Each configuration is somebody's, not the first alone.
 #[test]
 fn every_configuration_that_comes_back_is_named() {

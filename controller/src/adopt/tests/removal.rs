@@ -41,6 +41,8 @@ fn what_is_somebody_elses_stays() {
             0
         );
     }
+    let text = report([go_operator(1), shared]).to_string();
+    assert!(text.contains("beside others there: mpod.example.com"), "{text}");
     // Where all are the Go operator's, the whole goes.
     let report = report([go_operator(1), go_webhooks("Fail")]);
     for code in [code::WEBHOOK_FAILS_CLOSED, code::GO_WEBHOOKS] {
