@@ -4,6 +4,7 @@ use lmcache_api::{GROUP, Kind};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::brought_back;
 use super::finding::{Finding, codes};
 use super::installer::{Installer, Keeps};
 use super::snapshot::{Snapshot, items};
@@ -63,8 +64,8 @@ fn is_ours(crd: &Value, kind: Kind) -> bool {
     versions.any(|version| version.pointer(&format!("{OF_OURS}{field}")).is_some())
 }
 
-/// What is to be done about them. `has_objects` is whether anything would be lost.
-pub(super) fn findings(crds: &[Crd], has_objects: bool) -> Vec<Finding> {
+/// What is to be done about them. `go` is what installed the Go operator, and `has_objects` whether anything would be lost.
+pub(super) fn findings(crds: &[Crd], go: &[Installer], has_objects: bool) -> Vec<Finding> {
     if crds.is_empty() {
         let todo = "nothing can be migrated; to begin, see docs/install.md";
         return vec![Finding::note(
@@ -78,7 +79,10 @@ pub(super) fn findings(crds: &[Crd], has_objects: bool) -> Vec<Finding> {
     owners.sort_by_key(|owner| (owner.installer.tool, &owner.installer.name, owner.keeps != Keeps::No));
     owners.dedup_by(|a, b| a.installer == b.installer);
     for owner in owners {
-        findings.extend(at_risk(owner, crds, has_objects));
+        // Who may own them after all is no reason to wait: that is a note, below.
+        let certain = Some(owner).filter(|owner| owner.installer.is_certain);
+        findings.extend(certain.and_then(|owner| at_risk(owner, crds, has_objects)));
+        findings.extend(returning(&owner.installer, crds, go));
     }
     let theirs: Vec<&str> = crds
         .iter()
@@ -95,8 +99,34 @@ pub(super) fn findings(crds: &[Crd], has_objects: bool) -> Vec<Finding> {
     findings
 }
 
+/// CRDs that their owner would set back to the Go operator's: those that are, and those that belong to what has it. Others
+/// that are ours already may well come from where they belong.
+fn returning(owner: &Installer, crds: &[Crd], go: &[Installer]) -> Option<Finding> {
+    let returning = crds.iter().filter(|crd| {
+        let mut owners = crd.installed_by.iter();
+        owners.any(|other| other.installer == *owner) && (!crd.is_ours || go.contains(owner))
+    });
+    let names: Vec<&str> = returning.map(|crd| crd.name.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let what = match names.as_slice() {
+        [name] => format!("CRD {name}"),
+        names => format!("CRDs {}", names.join(", ")),
+    };
+    let keep = if owner.is_certain {
+        ""
+    } else {
+        "annotate them with argocd.argoproj.io/sync-options: Delete=false,Prune=false in their source, sync, and "
+    };
+    let todo = format!(
+        "{keep}before step 6 take them out of there, or let it apply ours: else it sets them back to the Go operator's"
+    );
+    brought_back::finding(&what, std::slice::from_ref(owner), &todo)
+}
+
 fn at_risk(owner: &Owner, crds: &[Crd], has_objects: bool) -> Option<Finding> {
-    let Installer { tool, name } = &owner.installer;
+    let Installer { tool, name, .. } = &owner.installer;
     let names: Vec<&str> = crds
         .iter()
         .filter(|crd| {
@@ -110,7 +140,7 @@ fn at_risk(owner: &Owner, crds: &[Crd], has_objects: bool) -> Option<Finding> {
     }
     let (namespace, release) = name.split_once('/').unwrap_or(("NAMESPACE", name));
     let why = match (*tool, owner.keeps) {
-        ("Helm", Keeps::NotInTheRelease) => {
+        (_, Keeps::NotInTheRelease) => {
             ". The annotation helm.sh/resource-policy: keep was set by hand: `helm uninstall` reads the manifest that the \
              release stored, and does not see it"
         }
@@ -126,7 +156,12 @@ fn at_risk(owner: &Owner, crds: &[Crd], has_objects: bool) -> Option<Finding> {
                       before the application is deleted"
                 .to_owned()
         }
-        "Flux" => {
+        "Flux HelmRelease" => {
+            "do not delete the HelmRelease, and do not take it out of its source, before `helm get manifest` of its release shows \
+             helm.sh/resource-policy: keep on them: let a chart version or spec.postRenderers set it, and reconcile"
+                .to_owned()
+        }
+        "Flux Kustomization" => {
             "annotate them with kustomize.toolkit.fluxcd.io/prune: disabled in their source, and reconcile, before the \
                    Kustomization is deleted"
                 .to_owned()

@@ -67,6 +67,11 @@ impl Engine {
     pub fn title(&self) -> String {
         format!("{} {}/{}", self.kind, self.namespace, self.name)
     }
+
+    /// Whether the Go operator's objects stay as they are until somebody mends what is wrong, whoever is started.
+    pub fn waits(&self) -> bool {
+        self.of_the_go_operator > 0 && self.servers == Servers::Held
+    }
 }
 
 /// Looks at every custom resource, sorted by namespace and name.
@@ -211,8 +216,8 @@ fn shared_login(inputs: &Inputs) -> Option<String> {
     })
 }
 
-/// What is to be said about them in short.
-pub(super) fn findings(engines: &[Engine]) -> Vec<Finding> {
+/// What is to be said about them in short. `ours_runs` is whether our controller has started.
+pub(super) fn findings(engines: &[Engine], ours_runs: bool) -> Vec<Finding> {
     let titles = |chosen: &dyn Fn(&Engine) -> bool| -> Vec<String> {
         engines
             .iter()
@@ -232,7 +237,19 @@ pub(super) fn findings(engines: &[Engine]) -> Vec<Finding> {
             "see below why. What the Go operator has not rolled out yet is kept if it does that before",
         ));
     }
-    let needing = titles(&|engine| !engine.problems.is_empty());
+    let is_waiting = |engine: &Engine| ours_runs && engine.waits();
+    let waiting = titles(&is_waiting);
+    if !waiting.is_empty() {
+        findings.push(Finding::change(
+            codes::ENGINE_NEEDS_YOU,
+            format!(
+                "not taken over, though lmcache-controller runs, since something is wrong with them: {}",
+                waiting.join(", ")
+            ),
+            "mend what is said about each of them: they are taken over then, without a restart. Their servers run on",
+        ));
+    }
+    let needing = titles(&|engine| !is_waiting(engine) && !engine.problems.is_empty());
     if !needing.is_empty() {
         findings.push(Finding::change(
             codes::ENGINE_NEEDS_YOU,

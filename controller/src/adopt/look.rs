@@ -6,13 +6,20 @@ use std::time::Duration;
 use http::Request;
 use jiff::Timestamp;
 use kube::{Client, Config};
-use lmcache_api::{GROUP, Kind, VERSION};
-use policy_kit::keys::{CACHEBLEND, LMCACHE, OPERATOR_LABELS};
-use serde_json::{Value, json};
+use lmcache_api::Kind;
+use policy_kit::keys::{CACHEBLEND, LMCACHE, OPERATOR_LABELS, SystemKeys};
+use policy_kit::pod::OptIn;
+use serde_json::Value;
 
+use super::operator_pods::{self, KUBEBUILDER, is_made_by};
 use super::operators::{GO_LEASE, is_controller, is_go_operator};
+use super::served::{
+    CONFIG_MAP, CRD, LEASES, MONITOR, MUTATING, NAMESPACES, POD, POLICY, SERVICE, Served, VALIDATING, WORKLOADS,
+    custom, kinded,
+};
+use super::settings::{self, Options};
 use super::snapshot::{Snapshot, annotation, label, text};
-use super::{crds, workloads};
+use super::{asking, crds, workloads};
 use crate::rbac::{LEASE, NAMESPACE};
 
 /// How many objects a page of a list has.
@@ -29,95 +36,6 @@ pub enum Blind {
     Rights(BTreeSet<String>),
     /// The API server does not answer, or what it answers makes no sense.
     Failed(String),
-}
-
-/// A kind and where it is served.
-#[derive(Clone, Copy)]
-struct Served {
-    group: &'static str,
-    version: &'static str,
-    kind: &'static str,
-    plural: &'static str,
-}
-
-const fn served(group: &'static str, version: &'static str, kind: &'static str, plural: &'static str) -> Served {
-    Served {
-        group,
-        version,
-        kind,
-        plural,
-    }
-}
-
-const REGISTRATION: &str = "admissionregistration.k8s.io";
-const CRD: Served = served(
-    "apiextensions.k8s.io",
-    "v1",
-    "CustomResourceDefinition",
-    "customresourcedefinitions",
-);
-const MUTATING: Served = served(
-    REGISTRATION,
-    "v1",
-    "MutatingWebhookConfiguration",
-    "mutatingwebhookconfigurations",
-);
-const VALIDATING: Served = served(
-    REGISTRATION,
-    "v1",
-    "ValidatingWebhookConfiguration",
-    "validatingwebhookconfigurations",
-);
-const POLICY: Served = served(
-    "policies.kubewarden.io",
-    "v1",
-    "ClusterAdmissionPolicy",
-    "clusteradmissionpolicies",
-);
-const MONITOR: Served = served("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors");
-const CONFIG_MAP: Served = served("", "v1", "ConfigMap", "configmaps");
-const SERVICE: Served = served("", "v1", "Service", "services");
-const POD: Served = served("", "v1", "Pod", "pods");
-const NAMESPACES: Served = served("", "v1", "Namespace", "namespaces");
-const LEASES: Served = served("coordination.k8s.io", "v1", "Lease", "leases");
-/// In the order of [`workloads::KINDS`].
-const WORKLOADS: [Served; 6] = [
-    served("apps", "v1", "Deployment", "deployments"),
-    served("apps", "v1", "StatefulSet", "statefulsets"),
-    served("apps", "v1", "DaemonSet", "daemonsets"),
-    served("batch", "v1", "Job", "jobs"),
-    served("batch", "v1", "CronJob", "cronjobs"),
-    served("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"),
-];
-
-const fn custom(kind: Kind) -> Served {
-    served(GROUP, VERSION, kind.as_str(), kind.plural())
-}
-
-impl Served {
-    fn path(&self, namespace: &str, name: &str) -> String {
-        let root = if self.group.is_empty() {
-            format!("/api/{}", self.version)
-        } else {
-            format!("/apis/{}/{}", self.group, self.version)
-        };
-        let namespace = if namespace.is_empty() {
-            String::new()
-        } else {
-            format!("/namespaces/{namespace}")
-        };
-        let name = if name.is_empty() {
-            String::new()
-        } else {
-            format!("/{name}")
-        };
-        format!("{root}{namespace}/{}{name}", self.plural)
-    }
-
-    fn right(&self, verb: &str) -> String {
-        let dot = if self.group.is_empty() { "" } else { "." };
-        format!("{verb} {}{dot}{}", self.plural, self.group)
-    }
 }
 
 /// A client by the kubeconfig or the service account of the Pod. No request is made.
@@ -164,10 +82,7 @@ pub async fn look(client: Client) -> Result<Snapshot, Blind> {
         eyes.list(served, "", |object| is_wanted(object) || is_link(object))
             .await?;
     }
-    let is_listed = |pod: &Value| label(pod, LMCACHE.inject) == "true";
-    eyes.list(POD, &format!("{}=true", LMCACHE.inject), |_| true).await?;
-    eyes.list(POD, &format!("{}=true", CACHEBLEND.inject), |pod| !is_listed(pod))
-        .await?;
+    eyes.pods().await?;
     let [_, (managed_by, operator)] = OPERATOR_LABELS;
     for served in [CONFIG_MAP, SERVICE] {
         eyes.list(served, &format!("{managed_by}={operator}"), |_| true).await?;
@@ -219,6 +134,49 @@ struct Eyes {
 }
 
 impl Eyes {
+    /// Pods that ask for wiring, and those of the Go operator; each once.
+    async fn pods(&mut self) -> Result<(), Blind> {
+        let asks = |pod: &Value, keys: &SystemKeys| label(pod, keys.inject) == "true";
+        let is_asking = |pod: &Value| asks(pod, &LMCACHE) || asks(pod, &CACHEBLEND);
+        let is_kubebuilders = |pod: &Value| label(pod, KUBEBUILDER.0) == KUBEBUILDER.1;
+        let is_listed = |pod: &Value| is_asking(pod) || is_kubebuilders(pod) && is_go_operator(pod);
+        self.list(POD, &format!("{}=true", LMCACHE.inject), |_| true).await?;
+        self.list(POD, &format!("{}=true", CACHEBLEND.inject), |pod| !asks(pod, &LMCACHE))
+            .await?;
+        self.list(POD, &format!("{}={}", KUBEBUILDER.0, KUBEBUILDER.1), |pod| {
+            is_go_operator(pod) && !is_asking(pod)
+        })
+        .await?;
+        let operators = self.snapshot.of("Deployment").filter(|object| is_go_operator(object));
+        let operators: Vec<(String, String, String)> = operators
+            .map(|deployment| {
+                let text = |field: &str| text(deployment, &format!("/metadata/{field}")).to_owned();
+                (operator_pods::selector(deployment), text("namespace"), text("name"))
+            })
+            .filter(|(selector, ..)| !selector.is_empty())
+            .collect();
+        for (selector, namespace, name) in &operators {
+            self.list(POD, selector, |pod| {
+                !is_listed(pod) && is_made_by(pod, name) && text(pod, "/metadata/namespace") == namespace
+            })
+            .await?;
+        }
+        // Annotations cannot be selected by, so where they are enough all Pods are looked through.
+        let settings = settings::choose(&self.snapshot, &Options::default());
+        if settings.pods.opt_in == OptIn::Annotation {
+            let is_operators = |pod: &Value| {
+                let namespace = text(pod, "/metadata/namespace");
+                let mut operators = operators.iter();
+                operators.any(|(_, other, name)| other == namespace && is_made_by(pod, name))
+            };
+            self.list(POD, "", |pod| {
+                asking::by_annotation(pod) && !is_listed(pod) && !is_operators(pod)
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
     /// What has no label to be listed by.
     async fn one_by_one(&mut self, children: &Children) -> Result<(), Blind> {
         let named = children.0.iter().filter_map(|(kind, namespace, name)| {
@@ -247,7 +205,9 @@ impl Eyes {
         let operators: Vec<&Value> = deployments
             .filter(|object| is_go_operator(object) || is_controller(object))
             .collect();
-        let namespaces = operators.into_iter().map(|object| text(object, "/metadata/namespace"));
+        let pods = self.snapshot.of("Pod").filter(|pod| is_go_operator(pod));
+        let operators = operators.into_iter().chain(pods);
+        let namespaces = operators.map(|object| text(object, "/metadata/namespace"));
         let namespaces: BTreeSet<&str> = namespaces.chain([GO_NAMESPACE, NAMESPACE]).collect();
         for namespace in namespaces {
             wanted.extend([GO_LEASE, LEASE].map(|lease| (LEASES, namespace.to_owned(), lease.to_owned())));
@@ -324,18 +284,6 @@ impl Eyes {
             Err(error) => Err(failed(&error)),
         }
     }
-}
-
-/// Lists leave out the kind of their members.
-fn kinded(served: Served, mut object: Value) -> Value {
-    if let Some(members) = object.as_object_mut() {
-        let api_version = served.path("", "");
-        let api_version = api_version.trim_start_matches("/apis/").trim_start_matches("/api/");
-        let api_version = api_version.rsplit_once('/').map_or(api_version, |(version, _)| version);
-        members.insert("kind".to_owned(), json!(served.kind));
-        members.insert("apiVersion".to_owned(), json!(api_version));
-    }
-    object
 }
 
 /// Names go into paths: nothing else may.

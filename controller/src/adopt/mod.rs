@@ -7,18 +7,26 @@
 //! Everything behind the snapshot is a pure function. Engines are judged by the controller's own plan and Pods by the code of
 //! the policies, so that what is said here is what will happen.
 
+mod asking;
+mod brought_back;
 mod crds;
 mod engines;
 mod finding;
 mod installer;
 mod look;
+mod operator_findings;
+mod operator_pods;
 mod operators;
+mod removal;
 mod report;
 mod rights;
+mod served;
+mod serving;
 mod settings;
 mod snapshot;
 mod steps;
 mod text;
+mod webhook_findings;
 mod webhooks;
 mod wiring;
 mod workloads;

@@ -5,8 +5,8 @@ use lmcache_api::image_parts;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::finding::{Finding, codes};
-use super::installer::{Installer, named};
+use super::installer::Installer;
+use super::operator_pods::{self, KUBEBUILDER, Stray};
 use super::snapshot::{Snapshot, items, label, number, place, text};
 use crate::rbac::{CONTROLLER, LEASE};
 
@@ -14,8 +14,6 @@ use crate::rbac::{CONTROLLER, LEASE};
 pub const GO_LEASE: &str = "f517be84.lmcache.ai";
 /// Last part of the repository of the Go operator's image.
 const GO_IMAGE: &str = "lmcache-operator";
-/// The label that kubebuilder gives every operator's Deployment.
-const KUBEBUILDER: (&str, &str) = ("control-plane", "controller-manager");
 /// A leader renews every 2 s, and clocks are not quite equal.
 const FRESH_SECONDS: i64 = 30;
 
@@ -35,6 +33,8 @@ pub struct Operator {
     pub replicas: i64,
     /// How many Pods are there, those that end included.
     pub pods: i64,
+    /// The names of those that end: they write until they are gone.
+    pub ending: Vec<String>,
     /// How many of them are ready.
     pub ready: i64,
     /// Who leads; absent where there is no Lease.
@@ -60,12 +60,16 @@ impl Operator {
         let namespace = text(deployment, "/metadata/namespace");
         let image = images(deployment).next().unwrap_or_default().to_owned();
         let lease = snapshot.get("Lease", namespace, lease);
+        let pods = operator_pods::of(snapshot, deployment);
+        let counted = number(deployment, "/status/replicas").unwrap_or_default();
+        let ending = pods.iter().filter(|pod| operator_pods::ends(pod));
         Operator {
             name: text(deployment, "/metadata/name").to_owned(),
             version: image_parts(&image).1.map(str::to_owned),
             image,
             replicas: number(deployment, "/spec/replicas").unwrap_or(1),
-            pods: number(deployment, "/status/replicas").unwrap_or_default(),
+            pods: counted.max(i64::try_from(pods.len()).unwrap_or_default()),
+            ending: ending.map(|pod| text(pod, "/metadata/name").to_owned()).collect(),
             ready: number(deployment, "/status/readyReplicas").unwrap_or_default(),
             leader: lease.map(|lease| Leader::read(lease, snapshot.taken)),
             installed_by: Installer::of(deployment),
@@ -97,28 +101,29 @@ impl Leader {
     }
 }
 
-fn images(deployment: &Value) -> impl Iterator<Item = &str> {
-    items(deployment, "/spec/template/spec/containers").map(|container| text(container, "/image"))
+/// The images of a Deployment or of a Pod.
+fn images(object: &Value) -> impl Iterator<Item = &str> {
+    let places = ["/spec/template/spec/containers", "/spec/containers"];
+    let containers = places.into_iter().flat_map(|place| items(object, place));
+    containers.map(|container| text(container, "/image"))
 }
 
-fn has_image(deployment: &Value, name: &str) -> bool {
-    images(deployment).any(|image| image_parts(image).0.rsplit('/').next() == Some(name))
+fn has_image(object: &Value, name: &str) -> bool {
+    images(object).any(|image| image_parts(image).0.rsplit('/').next() == Some(name))
 }
 
-/// Whether a Deployment is the Go operator's: by its image, else by kubebuilder's label and a name that says so. Another
+/// Whether a Deployment or a Pod is the Go operator's: by its image, else by kubebuilder's label and a name that says so. Another
 /// operator made with kubebuilder has the label as well.
-pub(super) fn is_go_operator(deployment: &Value) -> bool {
-    let is_kubebuilders = label(deployment, KUBEBUILDER.0) == KUBEBUILDER.1;
+pub(super) fn is_go_operator(object: &Value) -> bool {
+    let is_kubebuilders = label(object, KUBEBUILDER.0) == KUBEBUILDER.1;
     let says_so = |text: &str| text.contains("lmcache");
-    has_image(deployment, GO_IMAGE)
-        || is_kubebuilders
-            && !is_controller(deployment)
-            && (says_so(&place(deployment)) || images(deployment).any(says_so))
+    has_image(object, GO_IMAGE)
+        || is_kubebuilders && !is_controller(object) && (says_so(&place(object)) || images(object).any(says_so))
 }
 
-/// Whether a Deployment is this project's controller.
-pub(super) fn is_controller(deployment: &Value) -> bool {
-    has_image(deployment, CONTROLLER) || label(deployment, "app.kubernetes.io/name") == CONTROLLER
+/// Whether a Deployment or a Pod is this project's controller.
+pub(super) fn is_controller(object: &Value) -> bool {
+    has_image(object, CONTROLLER) || label(object, "app.kubernetes.io/name") == CONTROLLER
 }
 
 /// The Go operator's Deployments.
@@ -137,88 +142,40 @@ pub(super) fn controllers(snapshot: &Snapshot) -> Vec<Operator> {
         .collect()
 }
 
-/// Leaders of a Go operator that has no Deployment which is recognised: the Lease, and who holds it.
-pub(super) fn unseen(snapshot: &Snapshot, go: &[Operator]) -> Vec<(String, Leader)> {
+/// What there is of a Go operator whose Deployment is not recognised.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unseen {
+    /// Its Pods.
+    pub pods: Vec<Stray>,
+    /// Leaders of which no Pod is seen either.
+    pub leaders: Vec<UnseenLeader>,
+}
+
+/// A Lease that is fresh, and who holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UnseenLeader {
+    /// The Lease's namespace.
+    pub namespace: String,
+    /// The Lease.
+    pub lease: String,
+    /// Who leads.
+    pub leader: Leader,
+}
+
+/// Looks for a Go operator beside the recognised Deployments.
+pub(super) fn unseen(snapshot: &Snapshot, go: &[Operator]) -> Unseen {
+    let pods = operator_pods::strays(snapshot);
     let leases = snapshot.of("Lease").filter(|lease| {
         let namespace = text(lease, "/metadata/namespace");
-        text(lease, "/metadata/name") == GO_LEASE && !go.iter().any(|operator| operator.namespace == namespace)
+        text(lease, "/metadata/name") == GO_LEASE
+            && !go.iter().any(|operator| operator.namespace == namespace)
+            && !pods.iter().any(|pod| pod.namespace == namespace)
     });
-    let leaders = leases.map(|lease| (place(lease), Leader::read(lease, snapshot.taken)));
-    leaders.filter(|(_, leader)| leader.is_fresh).collect()
-}
-
-/// What is to be done about them.
-pub(super) fn findings(go: &[Operator], unseen: &[(String, Leader)], ours: &[Operator]) -> Vec<Finding> {
-    let running = |operators: &[Operator]| -> Vec<String> {
-        let running = operators.iter().filter(|operator| operator.runs());
-        running.map(Operator::place).collect()
-    };
-    let (go_runs, ours_runs) = (running(go), running(ours));
-    let mut findings = Vec::new();
-    if let (Some(first), Some(ours)) = (go_runs.first(), ours_runs.first()) {
-        findings.push(Finding::first(
-            codes::TWO_CONTROLLERS,
-            format!(
-                "the Go operator ({first}) and lmcache-controller ({ours}) both run: they undo each other's writes"
-            ),
-            format!("stop the one that is to go, the Go operator: {}", stop(first)),
-        ));
-    } else if let Some(first) = go_runs.first() {
-        findings.push(Finding::first(
-            codes::GO_OPERATOR_RUNS,
-            format!("the Go operator runs: Deployment {}", go_runs.join(", ")),
-            format!(
-                "stop it before lmcache-controller starts, and after its webhooks are deleted: {}",
-                stop(first)
-            ),
-        ));
-    }
-    for (lease, leader) in unseen {
-        findings.push(Finding::first(
-            if ours_runs.is_empty() {
-                codes::GO_OPERATOR_RUNS
-            } else {
-                codes::TWO_CONTROLLERS
-            },
-            format!(
-                "a Go operator runs that no Deployment was recognised of: its Lease {lease} was renewed at {} by {:?}",
-                leader.renewed, leader.holder
-            ),
-            "find it by that name, which begins with the name of its Pod, and stop it before lmcache-controller starts",
-        ));
-    }
-    for operator in go {
-        let reconciling: Vec<Installer> = operator
-            .installed_by
-            .iter()
-            .filter(|by| by.reconciles())
-            .cloned()
-            .collect();
-        if operator.runs() && !reconciling.is_empty() {
-            findings.push(Finding::note(
-                codes::BROUGHT_BACK,
-                format!("Deployment {} belongs to {}", operator.place(), named(&reconciling)),
-                "take it out of there, or set its replicas to 0 there: it would be scaled up again",
-            ));
-        }
-        let alive = operator.leader.as_ref().filter(|leader| leader.is_fresh);
-        if let Some(leader) = alive.filter(|_| operator.replicas == 0 && operator.pods == 0) {
-            findings.push(Finding::note(
-                codes::GO_OPERATOR_RUNS,
-                format!(
-                    "Deployment {} has no Pods, but its Lease {GO_LEASE} was renewed at {} by {:?}",
-                    operator.place(),
-                    leader.renewed,
-                    leader.holder
-                ),
-                "it has just been stopped, or another one runs outside of that Deployment: look again in a minute",
-            ));
-        }
-    }
-    findings
-}
-
-fn stop(place: &str) -> String {
-    let (namespace, name) = place.split_once('/').unwrap_or(("", place));
-    format!("kubectl -n {namespace} scale deployment {name} --replicas=0")
+    let leaders = leases.map(|lease| UnseenLeader {
+        namespace: text(lease, "/metadata/namespace").to_owned(),
+        lease: place(lease),
+        leader: Leader::read(lease, snapshot.taken),
+    });
+    let leaders = leaders.filter(|unseen| unseen.leader.is_fresh).collect();
+    Unseen { pods, leaders }
 }

@@ -4,14 +4,17 @@ use lmcache_api::Kind;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+use super::asking;
 use super::crds::{self, Crd};
 use super::engines::{self, Engine};
 use super::finding::{Finding, Level, codes};
 use super::installer::Installer;
+use super::operator_findings;
 use super::operators::{self, Operator};
 use super::settings::{self, Options, Used};
 use super::snapshot::Snapshot;
 use super::steps::{self, State, Step};
+use super::webhook_findings;
 use super::webhooks::{self, Webhook, Whose};
 use super::workloads::{self, Workload};
 
@@ -55,11 +58,13 @@ impl Report {
         let webhooks = webhooks::webhooks(snapshot, &go);
         let engines = engines::engines(snapshot, &chosen.controller);
         let workloads = workloads::workloads(snapshot, &chosen.pods);
-        let wanted = workloads::wanted(snapshot, &chosen.pods);
-        let mut findings = operators::findings(&go, &operators::unseen(snapshot, &go), &ours);
-        findings.extend(webhooks::findings(&webhooks, &go, wanted));
-        findings.extend(crds::findings(&crds, !engines.is_empty()));
-        findings.extend(engines::findings(&engines));
+        let wanted = asking::wanted(snapshot, &chosen.pods);
+        let unseen = operators::unseen(snapshot, &go);
+        let installers: Vec<Installer> = go.iter().flat_map(|operator| operator.installed_by.clone()).collect();
+        let mut findings = operator_findings::findings(&go, &unseen, &ours);
+        findings.extend(webhook_findings::findings(&webhooks, &go, &unseen, wanted));
+        findings.extend(crds::findings(&crds, &installers, !engines.is_empty()));
+        findings.extend(engines::findings(&engines, ours.iter().any(Operator::runs)));
         findings.extend(workloads::findings(&workloads));
         findings.extend(leftovers(&go, &webhooks));
         findings.extend(chosen.findings);

@@ -67,7 +67,8 @@ pub const RIGHTS: &[Grant] = &[
         &["pods"],
         &[],
         &["list"],
-        "Pods with one of the two opt-in labels: how the Go operator's webhooks wired them.",
+        "Pods with one of the two opt-in labels: how the Go operator's webhooks wired them, and who asks. Pods of the Go \
+         operator: they write until they are gone. All are looked through only where the policies go by the annotation alone.",
     ),
     Grant::everywhere(
         "",

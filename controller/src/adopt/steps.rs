@@ -8,12 +8,15 @@ use super::operators::Operator;
 use super::webhooks::{Standing, Webhook, Whose};
 
 /// A step of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// Its number there.
     pub step: u8,
     /// Its heading there.
     pub title: &'static str,
+    /// What to do instead of what stands there; absent where that is what there is to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead: Option<String>,
 }
 
 /// The headings of the steps, in their order.
@@ -35,6 +38,7 @@ fn step(step: u8) -> Step {
     Step {
         step,
         title: title.copied().unwrap_or_default(),
+        instead: None,
     }
 }
 
@@ -79,8 +83,12 @@ pub(super) fn next(state: &State<'_>) -> Option<Step> {
     if !is_ours && state.has_crds {
         return Some(step(6));
     }
-    let is_settled = |engine: &Engine| engine.of_the_go_operator == 0 || engine.servers == Servers::Foreign;
-    if !state.engines.iter().all(is_settled) {
+    // What is wrong with the others, or somebody's, the controller does not come to by being started.
+    let is_left = |engine: &Engine| {
+        let comes_to_it = !matches!(engine.servers, Servers::Foreign | Servers::Held | Servers::Ending);
+        engine.of_the_go_operator > 0 && comes_to_it
+    };
+    if state.engines.iter().any(is_left) {
         return Some(step(6));
     }
     if is_found(codes::PODS_UNWIRED) {
@@ -93,5 +101,24 @@ pub(super) fn next(state: &State<'_>) -> Option<Step> {
     if is_first(codes::CRDS_AT_RISK) {
         return Some(step(1));
     }
-    is_found(codes::LEFTOVERS).then(|| step(9))
+    // Step 9 takes the way back along.
+    waiting(state.engines).or_else(|| is_found(codes::LEFTOVERS).then(|| step(9)))
+}
+
+/// Engines that the controller takes over as soon as somebody has mended them.
+fn waiting(engines: &[Engine]) -> Option<Step> {
+    let waiting = engines.iter().filter(|engine| engine.waits());
+    let named: Vec<String> = waiting
+        .map(|engine| {
+            let problem = engine.problems.first().map_or("see its conditions", String::as_str);
+            format!("{} ({problem})", engine.title())
+        })
+        .collect();
+    (!named.is_empty()).then(|| Step {
+        instead: Some(format!(
+            "it has started, and these wait for you; mended, they are taken over without a restart: {}",
+            named.join(", ")
+        )),
+        ..step(6)
+    })
 }

@@ -7,6 +7,7 @@ use super::finding::{Finding, Level};
 use super::installer::{Installer, Keeps, named};
 use super::operators::Operator;
 use super::report::Report;
+use super::steps::Step;
 use super::webhooks::{Webhook, Whose};
 use super::workloads::Workload;
 
@@ -30,9 +31,18 @@ impl Display for Report {
         ] {
             section(f, title, self.of(level).map(finding))?;
         }
+        let step = |next: &Step| {
+            let instead = next.instead.iter().map(|instead| format!(": {instead}"));
+            format!(
+                "Next: step {}, {}{}",
+                next.step,
+                next.title,
+                instead.collect::<String>()
+            )
+        };
         match (&self.next, self.clear) {
-            (Some(next), true) => writeln!(f, "Nothing is in the way. Next: step {}, {}", next.step, next.title),
-            (Some(next), false) => writeln!(f, "Next: step {}, {}", next.step, next.title),
+            (Some(next), true) => writeln!(f, "Nothing is in the way. {}", step(next)),
+            (Some(next), false) => writeln!(f, "{}", step(next)),
             (None, true) => writeln!(f, "Nothing is left to do."),
             (None, false) => writeln!(f, "Something has to be done first, see above."),
         }
@@ -115,6 +125,9 @@ fn operator(what: &str, operator: &Operator) -> Vec<String> {
         operator.ready,
         operator.replicas
     )];
+    if !operator.ending.is_empty() {
+        lines.push(format!("Pods that end: {}", operator.ending.join(", ")));
+    }
     lines.push(format!("image {}", operator.image));
     if let Some(leader) = &operator.leader {
         let alive = if leader.is_fresh { "" } else { ", which is long ago" };
@@ -151,6 +164,9 @@ fn webhook(webhook: &Webhook) -> Vec<String> {
             "in {} {}, served by {}",
             webhook.kind, webhook.configuration, webhook.server
         ));
+        if !webhook.others.is_empty() {
+            lines.push(format!("beside others there: {}", webhook.others.join(", ")));
+        }
         lines.extend(
             webhook
                 .certificate

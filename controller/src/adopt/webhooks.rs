@@ -1,13 +1,13 @@
 //! Admission webhooks that are about Pods of model servers: the Go operator's, and those of our policies.
+//!
+//! Each is looked at by itself: a configuration may hold webhooks of several owners.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::finding::{Finding, codes};
-use super::installer::{Installer, named};
+use super::installer::Installer;
 use super::operators::Operator;
 use super::snapshot::{Snapshot, annotation, items, number, text};
-use policy_kit::keys::{CACHEBLEND, LMCACHE};
 
 /// Names of the Go operator's webhooks; the last is that of early versions.
 const GO_WEBHOOKS: [&str; 3] = ["mcacheblendpod.lmcache.ai", "mlmcachepod.lmcache.ai", "mpod.lmcache.ai"];
@@ -54,6 +54,10 @@ pub struct Webhook {
     pub kind: String,
     /// The configuration that it stands in. The API server calls mutating webhooks in the order of these names.
     pub configuration: String,
+    /// Where it stands in there, from 0 on.
+    pub index: usize,
+    /// Of the Go operator's: the names of those in its configuration that are somebody else's.
+    pub others: Vec<String>,
     /// Its name. Of ours, that of the policy.
     pub name: String,
     /// Of ours: the policy is in mode `monitor`, so it changes and refuses nothing.
@@ -64,6 +68,12 @@ pub struct Webhook {
     pub labels: Vec<String>,
     /// Where it is served.
     pub server: String,
+    /// The namespace of the Service that serves it; empty where that is a URL.
+    #[serde(skip)]
+    pub service_namespace: String,
+    /// The name of that Service, likewise.
+    #[serde(skip)]
+    pub service: String,
     /// What installed its configuration.
     pub installed_by: Vec<Installer>,
     /// The Certificate of cert-manager that its authority comes from, `namespace/name`.
@@ -75,8 +85,8 @@ pub(super) fn webhooks(snapshot: &Snapshot, go: &[Operator]) -> Vec<Webhook> {
     let configurations = kinds.iter().flat_map(|kind| snapshot.of(kind));
     let mut found: Vec<Webhook> = configurations
         .flat_map(|configuration| {
-            let webhooks = items(configuration, "/webhooks");
-            webhooks.filter_map(|webhook| read(snapshot, configuration, webhook, go))
+            let webhooks = items(configuration, "/webhooks").enumerate();
+            webhooks.filter_map(|(index, webhook)| read(snapshot, configuration, (index, webhook), go))
         })
         .collect();
     // As the API server calls them: mutating ones first.
@@ -84,7 +94,12 @@ pub(super) fn webhooks(snapshot: &Snapshot, go: &[Operator]) -> Vec<Webhook> {
     found
 }
 
-fn read(snapshot: &Snapshot, configuration: &Value, webhook: &Value, go: &[Operator]) -> Option<Webhook> {
+fn read(
+    snapshot: &Snapshot,
+    configuration: &Value,
+    (index, webhook): (usize, &Value),
+    go: &[Operator],
+) -> Option<Webhook> {
     let own = text(configuration, "/metadata/name");
     let (whose, name) = match policy(own) {
         Some(policy) => (Whose::Ours, policy),
@@ -98,15 +113,21 @@ fn read(snapshot: &Snapshot, configuration: &Value, webhook: &Value, go: &[Opera
     };
     let stored = snapshot.get("ClusterAdmissionPolicy", "", name);
     let monitors = stored.is_some_and(|policy| text(policy, "/spec/mode") == "monitor");
+    let others =
+        items(configuration, "/webhooks").filter(|other| whose == Whose::GoOperator && !is_go_operators(other, go));
     Some(Webhook {
         monitors: monitors && whose == Whose::Ours,
         whose,
         kind: text(configuration, "/kind").to_owned(),
         configuration: own.to_owned(),
+        index,
+        others: others.map(|other| text(other, "/name").to_owned()).collect(),
         name: name.to_owned(),
         failure_policy: failure_policy.to_owned(),
         labels: labels(webhook),
         server: server(webhook),
+        service_namespace: text(webhook, "/clientConfig/service/namespace").to_owned(),
+        service: text(webhook, "/clientConfig/service/name").to_owned(),
         installed_by: Installer::of(configuration),
         certificate: Some(certificate.to_owned()).filter(|name| !name.is_empty()),
     })
@@ -193,142 +214,4 @@ impl Standing {
             validates: ours(&[VALIDATION]),
         }
     }
-}
-
-/// What is to be done about them. `wanted` says for which of the two systems workloads ask, LMCache first.
-pub(super) fn findings(webhooks: &[Webhook], go: &[Operator], wanted: [bool; 2]) -> Vec<Finding> {
-    let standing = Standing::of(webhooks);
-    let theirs: Vec<&Webhook> = webhooks
-        .iter()
-        .filter(|webhook| webhook.whose == Whose::GoOperator)
-        .collect();
-    let serves = go.iter().any(|operator| operator.replicas > 0 && operator.ready > 0);
-    let mut findings = Vec::new();
-    if let Some(first) = theirs.first() {
-        findings.extend(theirs.iter().filter_map(|webhook| closed(webhook, serves)));
-        let place = |webhook: &&Webhook| (webhook.kind.clone(), webhook.configuration.clone());
-        let mut configurations: Vec<(String, String)> = theirs.iter().map(place).collect();
-        configurations.dedup();
-        let deletions: Vec<String> = configurations
-            .iter()
-            .map(|(kind, name)| format!("kubectl delete {} {name}", kind.to_lowercase()))
-            .collect();
-        let names: Vec<&str> = theirs.iter().map(|webhook| webhook.name.as_str()).collect();
-        let names = names.join(", ");
-        let deletions = deletions.join(" && ");
-        let is_whole = (standing.injects || !wanted[0]) && (standing.injects_cacheblend || !wanted[1]);
-        findings.push(if standing.injects || standing.injects_cacheblend {
-            let rest = match (is_whole, serves) {
-                (false, _) => ", once policies of ours wire Pods of both systems",
-                (true, true) => ", while the Go operator still runs",
-                (true, false) => "",
-            };
-            Finding::first(
-                codes::BOTH_WEBHOOKS,
-                format!(
-                    "the Go operator's webhooks ({names}) are registered beside our policies: neither undoes what the other \
-                     did, but what ours leave alone for a reason, those wire after all"
-                ),
-                format!("delete them now{rest}: {deletions}"),
-            )
-        } else {
-            Finding::first(
-                codes::GO_WEBHOOKS,
-                format!("the Go operator's webhooks ({names}) wire Pods, and no policy of ours does"),
-                format!("install our injecting policies first, then delete these, and only then stop the Go operator: {deletions}"),
-            )
-        });
-        if standing.guards {
-            findings.push(Finding::first(
-                codes::GUARD_TOO_EARLY,
-                "lmcache-guard is registered beside the Go operator's webhooks, which stamp some Pods that they do not wire: \
-                 such Pods are refused",
-                "delete lmcache-guard until those webhooks are gone: kubectl delete clusteradmissionpolicy lmcache-guard",
-            ));
-        }
-        let by: Vec<Installer> = first
-            .installed_by
-            .iter()
-            .filter(|by| by.reconciles())
-            .cloned()
-            .collect();
-        if !by.is_empty() {
-            findings.push(Finding::note(
-                codes::BROUGHT_BACK,
-                format!("{} {} belongs to {}", first.kind, first.configuration, named(&by)),
-                "take it out of there first: it would be made again",
-            ));
-        }
-    }
-    findings.extend(unwired(standing, serves, wanted));
-    findings.extend(monitoring(webhooks));
-    findings
-}
-
-/// A webhook that refuses Pods while nobody answers.
-fn closed(webhook: &Webhook, serves: bool) -> Option<Finding> {
-    if webhook.failure_policy != "Fail" {
-        return None;
-    }
-    let which = if webhook.labels.is_empty() {
-        "every Pod of the cluster".to_owned()
-    } else {
-        format!("every Pod with {}", webhook.labels.join(", "))
-    };
-    let todo = format!(
-        "kubectl delete {} {}",
-        webhook.kind.to_lowercase(),
-        webhook.configuration
-    );
-    let name = &webhook.name;
-    Some(if serves {
-        Finding::first(
-            codes::WEBHOOK_FAILS_CLOSED,
-            format!("webhook {name} has failurePolicy Fail: from the moment the Go operator stops, {which} is refused"),
-            format!("never stop the Go operator before this is gone: {todo}"),
-        )
-    } else {
-        Finding::first(
-            codes::PODS_REFUSED,
-            format!("webhook {name} has failurePolicy Fail, and no Go operator answers: {which} is refused now"),
-            format!("delete it at once, or start the Go operator again: {todo}"),
-        )
-    })
-}
-
-/// Policies that only log.
-fn monitoring(webhooks: &[Webhook]) -> Option<Finding> {
-    let monitors = webhooks.iter().filter(|webhook| webhook.monitors);
-    let names: Vec<&str> = monitors.map(|webhook| webhook.name.as_str()).collect();
-    (!names.is_empty()).then(|| {
-        Finding::note(
-            codes::POLICY_MONITORS,
-            format!(
-                "policies in mode monitor, which change and refuse nothing: {}",
-                names.join(", ")
-            ),
-            "they count as not installed here; set spec.mode: protect, which Kubewarden does not let you take back",
-        )
-    })
-}
-
-/// Workloads that ask for what nobody does.
-fn unwired(standing: Standing, serves: bool, wanted: [bool; 2]) -> Option<Finding> {
-    // A webhook whose server does not answer, and that is ignored, wires nothing.
-    let go = standing.go && serves;
-    let has = [standing.injects || go, standing.injects_cacheblend || go];
-    let missing: Vec<&str> = [LMCACHE.inject, CACHEBLEND.inject]
-        .into_iter()
-        .zip(wanted.into_iter().zip(has))
-        .filter_map(|(label, (wanted, has))| (wanted && !has).then_some(label))
-        .collect();
-    if missing.is_empty() {
-        return None;
-    }
-    let which = missing.join(" or ");
-    Some(Finding::first(
-        codes::PODS_UNWIRED,
-        format!("nothing wires Pods with {which}: new Pods start without their cache"),
-        "install lmcache-pod-injection and cacheblend-pod-injection",
-    ))
 }

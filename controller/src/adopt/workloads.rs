@@ -1,12 +1,14 @@
 //! Workloads that ask for wiring: what their Pods are now, and what they will be after the next rollout.
 
 use policy_kit::keys::{CACHEBLEND, LMCACHE, PREFIX, SystemKeys};
-use policy_kit::pod::{self as policy, OptedIn, Outcome, Settings};
+use policy_kit::pod::{Outcome, Settings};
 use policy_kit::workload::{Outlook, outlooks};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::asking;
 use super::finding::{Finding, codes};
+use super::operator_pods::is_made_by;
 use super::snapshot::{Snapshot, annotation, items, label, text};
 use super::wiring;
 
@@ -32,6 +34,8 @@ pub struct Workload {
     pub name: String,
     /// Where the template stands.
     pub template: &'static str,
+    /// Whether the workload has another one, so that each makes a part of its Pods.
+    pub is_part: bool,
     /// The engines that it names, `namespace/name`.
     pub engines: Vec<String>,
     /// How many Pods of it are there, those that end left aside.
@@ -53,8 +57,8 @@ impl Workload {
     pub fn title(&self) -> String {
         let title = format!("{} {}/{}", self.kind, self.namespace, self.name);
         match self.template.rsplit('.').next() {
-            Some("template") | None => title,
-            Some(template) => format!("{title} ({template})"),
+            Some(template) if self.is_part => format!("{title} ({template})"),
+            _ => title,
         }
     }
 
@@ -68,13 +72,14 @@ impl Workload {
 pub(super) fn workloads(snapshot: &Snapshot, settings: &Settings) -> Vec<Workload> {
     let mut found = Vec::new();
     for (group, kind) in KINDS {
-        for object in snapshot.of(kind).filter(|object| is_looked_at(kind, object)) {
+        for object in snapshot.of(kind).filter(|object| is_looked_at(object)) {
             let namespace = text(object, "/metadata/namespace");
             let looked_at = outlooks(group, kind, object, namespace, settings, snapshot);
+            let is_part = looked_at.len() > 1;
             let asking = looked_at
                 .into_iter()
                 .filter(|outlook| !outlook.decisions.is_empty() || !outlook.warnings.is_empty());
-            found.extend(asking.map(|outlook| workload(snapshot, kind, object, &outlook)));
+            found.extend(asking.map(|outlook| workload(snapshot, kind, object, &outlook, is_part)));
         }
     }
     let place = |of: &Workload| (of.namespace.clone(), of.name.clone(), of.kind.clone(), of.template);
@@ -82,18 +87,18 @@ pub(super) fn workloads(snapshot: &Snapshot, settings: &Settings) -> Vec<Workloa
     found
 }
 
-/// What another workload makes changes with that. A Job that ended makes no Pods any more.
-fn is_looked_at(kind: &str, object: &Value) -> bool {
+/// What another workload makes changes with that.
+fn is_looked_at(object: &Value) -> bool {
     let makers = ["CronJob", "LeaderWorkerSet", "Pod"];
     let mut owners = items(object, "/metadata/ownerReferences");
     let is_made = owners.any(|owner| makers.contains(&text(owner, "/kind")));
-    let ended = kind == "Job" && object.pointer("/status/completionTime").is_some();
-    !is_made && !ended && text(object, "/metadata/deletionTimestamp").is_empty()
+    !is_made && asking::makes_pods(object)
 }
 
-fn workload(snapshot: &Snapshot, kind: &str, object: &Value, outlook: &Outlook) -> Workload {
+fn workload(snapshot: &Snapshot, kind: &str, object: &Value, outlook: &Outlook, is_part: bool) -> Workload {
     let (namespace, name) = (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
-    let pods = pods(snapshot, kind, namespace, name, outlook.path);
+    let part = is_part.then_some(outlook.path);
+    let pods = pods(snapshot, kind, namespace, name, part);
     let newest = pods.iter().max_by_key(|pod| text(pod, "/metadata/creationTimestamp"));
     let is_wired = |keys: &SystemKeys, pod: &Value| annotation(pod, keys.injected) == "true";
     let mut reasons = Vec::new();
@@ -119,6 +124,7 @@ fn workload(snapshot: &Snapshot, kind: &str, object: &Value, outlook: &Outlook) 
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         template: outlook.path,
+        is_part,
         engines,
         pods: pods.len(),
         wired_now: newest.map(|pod| is_wired(&LMCACHE, pod) || is_wired(&CACHEBLEND, pod)),
@@ -129,29 +135,22 @@ fn workload(snapshot: &Snapshot, kind: &str, object: &Value, outlook: &Outlook) 
     }
 }
 
-/// The Pods of a template that are there to stay.
-fn pods<'a>(snapshot: &'a Snapshot, kind: &str, namespace: &str, name: &str, template: &str) -> Vec<&'a Value> {
-    let all = snapshot.of("Pod").filter(|pod| {
-        text(pod, "/metadata/namespace") == namespace
-            && text(pod, "/metadata/deletionTimestamp").is_empty()
-            && !matches!(text(pod, "/status/phase"), "Failed" | "Succeeded")
-    });
-    all.filter(|pod| is_of(snapshot, pod, kind, name, template)).collect()
+/// The Pods of a workload that are there to stay; of a part of them, where several templates make them.
+fn pods<'a>(snapshot: &'a Snapshot, kind: &str, namespace: &str, name: &str, part: Option<&str>) -> Vec<&'a Value> {
+    let all = snapshot
+        .of("Pod")
+        .filter(|pod| text(pod, "/metadata/namespace") == namespace && asking::runs(pod));
+    all.filter(|pod| is_of(snapshot, pod, kind, name, part)).collect()
 }
 
-fn is_of(snapshot: &Snapshot, pod: &Value, kind: &str, name: &str, template: &str) -> bool {
+fn is_of(snapshot: &Snapshot, pod: &Value, kind: &str, name: &str, part: Option<&str>) -> bool {
     let mut owners = items(pod, "/metadata/ownerReferences");
     let Some(owner) = owners.find(|owner| owner.get("controller") == Some(&Value::Bool(true))) else {
         return false;
     };
     let (owner_kind, owner_name) = (text(owner, "/kind"), text(owner, "/name"));
     match kind {
-        // A ReplicaSet is called after its Deployment and the hash that its Pods carry as a label.
-        "Deployment" => {
-            let hash = label(pod, "pod-template-hash");
-            let end = format!("-{hash}");
-            owner_kind == "ReplicaSet" && !hash.is_empty() && owner_name.strip_suffix(end.as_str()) == Some(name)
-        }
+        "Deployment" => is_made_by(pod, name),
         "CronJob" => {
             let job = snapshot.get("Job", text(pod, "/metadata/namespace"), owner_name);
             let mut makers = job.into_iter().flat_map(|job| items(job, "/metadata/ownerReferences"));
@@ -159,19 +158,12 @@ fn is_of(snapshot: &Snapshot, pod: &Value, kind: &str, name: &str, template: &st
         }
         "LeaderWorkerSet" => {
             let is_leader = label(pod, "leaderworkerset.sigs.k8s.io/worker-index") == "0";
-            label(pod, "leaderworkerset.sigs.k8s.io/name") == name && is_leader == template.ends_with("leaderTemplate")
+            // Without a template of its own, the leader is made from the worker's.
+            let is_of_part = part.is_none_or(|part| is_leader == part.ends_with("leaderTemplate"));
+            label(pod, "leaderworkerset.sigs.k8s.io/name") == name && is_of_part
         }
         _ => owner_kind == kind && owner_name == name,
     }
-}
-
-/// For which of the two systems templates ask, LMCache first.
-pub(super) fn wanted(snapshot: &Snapshot, settings: &Settings) -> [bool; 2] {
-    [&policy::LMCACHE, &policy::CACHEBLEND].map(|system| {
-        let objects = KINDS.iter().flat_map(|(_, kind)| snapshot.of(kind));
-        let mut all = objects.flat_map(templates);
-        all.any(|template| OptedIn::of(template, settings.opt_in, system) != OptedIn::No)
-    })
 }
 
 /// The Pod templates of a workload of any kind.

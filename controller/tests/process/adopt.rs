@@ -30,7 +30,9 @@ struct Inner {
     asked: Vec<(Method, String)>,
 }
 
-const PLURALS: [(&str, &str); 5] = [
+const PLURALS: [(&str, &str); 7] = [
+    ("Pod", "pods"),
+    ("ClusterAdmissionPolicy", "clusteradmissionpolicies"),
     ("LMCacheEngine", "lmcacheengines"),
     ("ConfigMap", "configmaps"),
     ("Service", "services"),
@@ -58,23 +60,33 @@ impl Inner {
         if self.broken.contains(call.resource.as_str()) {
             return status(500);
         }
-        // Kinds that not every cluster has.
-        if matches!(
-            call.resource.as_str(),
-            "servicemonitors" | "leaderworkersets" | "clusteradmissionpolicies"
-        ) {
-            return status(404);
-        }
         let kind = PLURALS
             .iter()
             .find(|(_, plural)| *plural == call.resource)
             .map_or("", |(kind, _)| kind);
         let mut objects = self.objects.iter().filter(|object| object["kind"] == kind);
+        // Kinds that not every cluster has.
+        let is_optional = matches!(
+            call.resource.as_str(),
+            "servicemonitors" | "leaderworkersets" | "clusteradmissionpolicies"
+        );
+        if is_optional && objects.clone().next().is_none() {
+            return status(404);
+        }
         if let Some(name) = &call.name {
             let found = objects.find(|object| object["metadata"]["name"] == name.as_str());
             return found.map_or_else(|| status(404), |object| (200, object.clone()));
         }
+        let (_, query) = target.split_once('?').unwrap();
+        let selected = query.split('&').find_map(|pair| pair.strip_prefix("labelSelector="));
+        let selected = selected.unwrap_or_default().replace("%2F", "/").replace("%3D", "=");
+        let selects = |object: &&Value| {
+            // Of other kinds every object here has the label that is asked for.
+            let mut pairs = selected.split(',').filter_map(|pair| pair.split_once('='));
+            kind != "Pod" || pairs.all(|(key, value)| object["metadata"]["labels"][key] == value)
+        };
         let all: Vec<Value> = objects
+            .filter(selects)
             .cloned()
             .map(|mut object| {
                 // As Kubernetes' own lists have them.
@@ -84,7 +96,6 @@ impl Inner {
                 object
             })
             .collect();
-        let (_, query) = target.split_once('?').unwrap();
         let start = query.split('&').find_map(|pair| pair.strip_prefix("continue=at%3D"));
         let start: usize = start.map_or(0, |start| start.parse().unwrap());
         let page: Vec<Value> = all.iter().skip(start).take(PAGE).cloned().collect();
@@ -226,6 +237,66 @@ async fn it_asks_for_what_its_role_allows_and_for_nothing_else() {
         selected("/pods?limit=500&labelSelector=lmcache.ai%2Flmcache-inject%3Dtrue"),
         "{asked:#?}"
     );
+}
+
+/// Pods are selected by the labels of the Deployment that makes them, whatever those are, and looked through one by one where
+/// the annotation is enough to ask.
+#[tokio::test]
+async fn pods_are_found_by_what_is_known_of_them() {
+    let pod = |name: &str, labels: Value, annotations: Value| {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "team-a", "labels": labels, "annotations": annotations},
+            "spec": {"containers": [{"name": "vllm", "image": "vllm/vllm-openai:v0.24.0"}]},
+            "status": {"phase": "Running"},
+        })
+    };
+    let asks = json!({"lmcache.ai/lmcache-engine": "kv"});
+    let by_annotation = pod("annotated", json!({}), asks.clone());
+    let mut objects = cluster(0);
+    objects.extend([pod("other", json!({}), json!({})), by_annotation]);
+
+    let deployment = objects
+        .iter_mut()
+        .find(|object| object["metadata"]["namespace"] == "lmcache-operator-system");
+    deployment.unwrap()["spec"]["selector"] = json!({"matchLabels": {"app": "cache", "tier": "control"}});
+    let mut ending = pod(
+        "cache-0",
+        json!({"app": "cache", "tier": "control", "pod-template-hash": "5b"}),
+        json!({}),
+    );
+    ending["metadata"]["namespace"] = json!("lmcache-operator-system");
+    ending["metadata"]["deletionTimestamp"] = json!("2026-11-29T11:59:50Z");
+    ending["metadata"]["ownerReferences"] =
+        json!([{"kind": "ReplicaSet", "name": "lmcache-operator-controller-manager-5b", "controller": true}]);
+    ending["spec"]["containers"][0]["image"] = json!("lmcache/lmcache-operator:v0.5.2");
+    objects.push(ending);
+
+    let api = Api::of(objects.clone());
+    let output = api.check(&["--check", "-o", "json"]).await;
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["goOperator"][0]["ending"], json!(["cache-0"]), "{report:#}");
+    assert_eq!(report["goOperator"][0]["pods"], 1);
+    let first = |report: &Value| -> Vec<String> {
+        let findings = report["findings"].as_array().unwrap().iter();
+        let first = findings.filter(|finding| finding["level"] == "first");
+        first
+            .map(|finding| finding["code"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(first(&report), ["go-operator-runs"]);
+    let asked = api.0.lock().unwrap().asked.clone();
+    let mut pods = asked.iter().filter(|(_, target)| target.contains("/pods?"));
+    assert!(pods.all(|(_, target)| target.contains("labelSelector=")), "{asked:#?}");
+
+    objects.push(json!({
+        "apiVersion": "policies.kubewarden.io/v1", "kind": "ClusterAdmissionPolicy",
+        "metadata": {"name": "lmcache-pod-injection"}, "spec": {"settings": {"optIn": "Annotation"}},
+    }));
+    let output = Api::of(objects).check(&["--check", "-o", "json"]).await;
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["goOperator"][0]["pods"], 1);
+    assert_eq!(first(&report), ["go-operator-runs", "pods-unwired"]);
 }
 
 #[tokio::test]

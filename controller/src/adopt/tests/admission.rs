@@ -1,7 +1,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::support::{codes, found, go_operator, go_webhooks, ours, report};
+use super::support::{codes, found, go_operator, go_webhooks, lease, ours, report};
 use crate::adopt::{Level, codes as code};
 
 const INJECTORS: [&str; 2] = ["lmcache-pod-injection", "cacheblend-pod-injection"];
@@ -169,4 +169,81 @@ fn the_names_are_those_of_the_manifests() {
     let mut known: Vec<&str> = report.webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
     known.sort_unstable();
     assert_eq!(known, names);
+}
+
+/// Whether anybody answers is known where the Deployment or a Pod of it is recognised, and nowhere else.
+#[test]
+fn only_what_is_known_is_said_of_who_answers() {
+    let mut elsewhere = go_operator(1);
+    elsewhere["metadata"]["namespace"] = json!("elsewhere");
+    let leader = lease("other-system", "f517be84.lmcache.ai", 5);
+    for (what, others) in [
+        ("none", vec![]),
+        ("elsewhere", vec![elsewhere]),
+        ("a leader", vec![leader]),
+    ] {
+        let report = report([&others[..], &[go_webhooks("Fail"), asking()]].concat());
+        let firsts = codes(&report, Level::First);
+        assert!(!firsts.contains(&code::PODS_REFUSED), "{what}: {:#?}", report.findings);
+        // Somebody may.
+        assert!(!firsts.contains(&code::PODS_UNWIRED), "{what}: {:#?}", report.findings);
+        let closed = found(&report, code::WEBHOOK_FAILS_CLOSED);
+        assert!(closed.found.contains("lmcache-operator-system"), "{what}: {closed:?}");
+        assert!(closed.found.contains("not known whether"), "{what}: {closed:?}");
+        assert!(
+            closed
+                .todo
+                .contains("kubectl -n lmcache-operator-system get endpointslices"),
+            "{what}: {closed:?}"
+        );
+        let beside = found(&report, code::GO_WEBHOOKS);
+        assert!(!beside.found.contains("wire Pods, and"), "{what}: {beside:?}");
+    }
+}
+
+/// Where a URL leads is not known either: there every Go operator counts.
+#[test]
+fn behind_a_url_every_go_operator_counts() {
+    let mut by_url = go_webhooks("Fail");
+    for webhook in by_url["webhooks"].as_array_mut().unwrap() {
+        let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap();
+        webhook["clientConfig"] = json!({"url": format!("https://webhooks.example.com{path}")});
+    }
+    for (operators, expected) in [
+        (vec![go_operator(1)], code::WEBHOOK_FAILS_CLOSED),
+        (vec![go_operator(0)], code::PODS_REFUSED),
+        (vec![], code::WEBHOOK_FAILS_CLOSED),
+        // Somebody else leads, and may answer.
+        (
+            vec![go_operator(0), lease("elsewhere", "f517be84.lmcache.ai", 5)],
+            code::WEBHOOK_FAILS_CLOSED,
+        ),
+    ] {
+        let report = report([&operators[..], &[by_url.clone()]].concat());
+        let closed = found(&report, expected);
+        let is_known = operators.len() == 1;
+        assert_eq!(closed.found.contains("not known whether"), !is_known, "{closed:?}");
+        assert_eq!(
+            closed.todo.contains("find out who answers there"),
+            !is_known,
+            "{closed:?}"
+        );
+    }
+}
+
+/// Each configuration is somebody's, not the first alone.
+#[test]
+fn every_configuration_that_comes_back_is_named() {
+    let mut first = go_webhooks("Ignore");
+    first["webhooks"].as_array_mut().unwrap().truncate(1);
+    let mut second = go_webhooks("Ignore");
+    second["webhooks"].as_array_mut().unwrap().remove(0);
+    second["metadata"]["name"] = json!("second");
+    second["metadata"]["annotations"] = json!({"argocd.argoproj.io/tracking-id": "cache:x:y"});
+    let report = report([go_operator(1), first, second]);
+    let finding = found(&report, code::BROUGHT_BACK);
+    assert!(
+        finding.found.contains("Argo CD cache") && finding.found.contains("MutatingWebhookConfiguration second"),
+        "{finding:?}"
+    );
 }

@@ -78,7 +78,7 @@ fn gitops_takes_them_along_as_well() {
         ),
         (
             json!({"labels": {"kustomize.toolkit.fluxcd.io/name": "cache", "kustomize.toolkit.fluxcd.io/namespace": "flux"}}),
-            "Flux flux/cache",
+            "Flux Kustomization flux/cache",
             false,
         ),
         (

@@ -1,8 +1,12 @@
 mod admission;
+mod asking;
 mod crds;
 mod documentation;
 mod engines;
+mod installers;
+mod operator_pods;
 mod operators;
+mod removal;
 mod steps;
 mod support;
 mod text;

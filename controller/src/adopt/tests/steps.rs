@@ -1,6 +1,9 @@
 use serde_json::{Value, json};
 
-use super::support::{controller, crds, documents, go_operator, go_webhooks, ours, report, root, stored};
+use super::support::{
+    controller, crds, documents, found, go_operator, go_webhooks, of_kind, ours, report, root, stored,
+};
+use crate::adopt::codes as code;
 use crate::adopt::steps::Step;
 
 fn next(parts: &[&[Value]]) -> Option<u8> {
@@ -79,4 +82,55 @@ fn the_steps_are_those_of_the_page() {
         .collect();
     assert_eq!(headings, steps);
     assert!(documents(&root().join("deploy/adopt/rbac.yaml")).len() == 1);
+}
+
+/// Nothing that step 6 does helps an engine of which the controller says that something is wrong with it.
+#[test]
+fn an_engine_that_waits_for_somebody_is_named_and_does_not_hold_the_rest_back() {
+    let mut faulty = stored("minimal");
+    of_kind(&mut faulty, "LMCacheEngine")["spec"]["server"] = json!({"port": 70000});
+    let (owned, controller) = (crds(true), [controller(2)]);
+    let wires = ours(&["lmcache-pod-injection", "cacheblend-pod-injection"]);
+    let guard = ours(&["lmcache-guard"]);
+    let before = [&owned[..], &faulty, &wires].concat();
+    assert_eq!(next(&[&before]), Some(6));
+    let running = [&before[..], &controller].concat();
+    assert_eq!(next(&[&running]), Some(8));
+    let told = report(running.clone());
+    let finding = found(&told, code::ENGINE_NEEDS_YOU);
+    for words in ["LMCacheEngine inference/minimal", "not taken over"] {
+        assert!(finding.found.contains(words), "{finding:?}");
+    }
+    assert!(finding.todo.contains("without a restart"), "{finding:?}");
+
+    // It is not done with either.
+    let last = report([&running[..], &guard].concat());
+    assert_eq!(last.next.as_ref().map(|next| next.step), Some(6));
+    let text = last.to_string();
+    let line = text.lines().last().unwrap();
+    for words in ["LMCacheEngine inference/minimal", "ValidationFailed: spec.server.port"] {
+        assert!(line.contains(words), "{line}");
+    }
+    let json = serde_json::to_value(&last).unwrap();
+    assert!(
+        json["next"]["instead"]
+            .as_str()
+            .unwrap()
+            .contains("LMCacheEngine inference/minimal"),
+        "{json:#}"
+    );
+
+    // One that is being deleted is nothing to wait for.
+    let mut ending = stored("minimal");
+    of_kind(&mut ending, "LMCacheEngine")["metadata"]["deletionTimestamp"] = json!("2026-11-29T11:00:00Z");
+    assert_eq!(next(&[&owned, &ending, &wires, &controller, &guard]), None);
+}
+
+/// Where no Deployment of it is recognised, nobody knows whether a webhook is answered.
+#[test]
+fn what_is_not_known_is_no_reason_to_skip_steps() {
+    let (theirs, engine, closed) = (crds(false), stored("minimal"), [go_webhooks("Fail")]);
+    let looks = ours(&["lmcache-engine-validation", "lmcache-workload-preflight"]);
+    assert_eq!(next(&[&theirs, &engine, &closed]), Some(2));
+    assert_eq!(next(&[&theirs, &engine, &closed, &looks]), Some(3));
 }

@@ -348,3 +348,33 @@ fn without_a_pod_there_is_nothing_to_compare() {
     assert!(workload.differences.is_empty());
     assert!(report.to_string().contains("no Pod to compare with"));
 }
+
+/// Without a template of its own, the leader is made from the worker's.
+#[test]
+fn leaders_without_a_template_of_their_own_are_of_the_workers() {
+    let base = recorded("lmcache-basic");
+    let objects = base.objects();
+    let template = &objects.iter().find(|object| object["kind"] == "Deployment").unwrap()["spec"]["template"];
+    for leader in [None, Some(Value::Null)] {
+        let mut templates = json!({"workerTemplate": template});
+        if let Some(leader) = leader {
+            templates["leaderTemplate"] = leader;
+        }
+        let mut objects = base.cluster.clone();
+        objects.push(json!({
+            "apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
+            "metadata": {"name": "big", "namespace": "inference"}, "spec": {"leaderWorkerTemplate": templates},
+        }));
+        for index in ["0", "1"] {
+            let mut pod = base.objects().pop().unwrap();
+            let labels = pod["metadata"]["labels"].as_object_mut().unwrap();
+            labels.insert("leaderworkerset.sigs.k8s.io/name".to_owned(), json!("big"));
+            labels.insert("leaderworkerset.sigs.k8s.io/worker-index".to_owned(), json!(index));
+            pod["metadata"]["ownerReferences"] = json!([{"kind": "StatefulSet", "name": "big", "controller": true}]);
+            objects.push(pod);
+        }
+        let report = report(objects);
+        let counted: Vec<(String, usize)> = report.workloads.iter().map(|of| (of.title(), of.pods)).collect();
+        assert_eq!(counted, [("LeaderWorkerSet inference/big".to_owned(), 2)]);
+    }
+}
