@@ -210,7 +210,7 @@ fn shared_login(inputs: &Inputs) -> Option<String> {
     (login.namespace != inputs.custom.namespace()).then(|| {
         format!(
             "SecretNotShared: unless Secret {login} has the annotation lmcache.ai/allow-copy-to with {} in it (Secrets are \
-             not read here), its copy is not brought up to date any more",
+             not read here), no change of this engine reaches its servers, nor its login their copy of it",
             inputs.custom.namespace()
         )
     })

@@ -69,7 +69,7 @@ pub mod codes {
     pub const PODS_REFUSED: &str = "pods-refused";
     /// Workloads ask for wiring, and nothing does it.
     pub const PODS_UNWIRED: &str = "pods-unwired";
-    /// Policies of ours are in mode `monitor`: they change and refuse nothing.
+    /// Policies of ours that should act are in mode `monitor`: they change and refuse nothing.
     pub const POLICY_MONITORS: &str = "policy-monitors";
     /// The guard is installed beside the Go operator's webhooks, whose stamps it does not believe.
     pub const GUARD_TOO_EARLY: &str = "guard-too-early";

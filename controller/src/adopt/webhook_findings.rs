@@ -144,15 +144,15 @@ fn look(webhook: &Webhook) -> String {
     format!("see who answers: kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={service}")
 }
 
-/// Policies that only log.
+/// Policies that only log, and should do more. Preflight and audits monitor for good: their manifests say so.
 fn monitoring(webhooks: &[Webhook]) -> Option<Finding> {
-    let monitors = webhooks.iter().filter(|webhook| webhook.monitors);
+    let monitors = webhooks.iter().filter(|webhook| webhook.is_idle());
     let names: Vec<&str> = monitors.map(|webhook| webhook.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         Finding::note(
             codes::POLICY_MONITORS,
             format!(
-                "policies in mode monitor, which change and refuse nothing: {}",
+                "policies in mode monitor, which do nothing but log what they would do: {}",
                 names.join(", ")
             ),
             "they count as not installed here; set spec.mode: protect, which Kubewarden does not let you take back",

@@ -24,10 +24,9 @@ const CACHEBLEND_INJECTORS: [&str; 2] = ["cacheblend-pod-injection", "cacheblend
 /// The other policies.
 const GUARD: &str = "lmcache-guard";
 const VALIDATION: &str = "lmcache-engine-validation";
-const OTHERS: [&str; 7] = [
-    "lmcache-payload-staging",
-    GUARD,
-    VALIDATION,
+const OTHERS: [&str; 3] = ["lmcache-payload-staging", GUARD, VALIDATION];
+/// Those whose manifests have them in mode `monitor`, for they only tell.
+const TELLERS: [&str; 4] = [
     "lmcache-wiring-audit",
     "cacheblend-wiring-audit",
     "lmcache-workload-preflight",
@@ -60,7 +59,7 @@ pub struct Webhook {
     pub others: Vec<String>,
     /// Its name. Of ours, that of the policy.
     pub name: String,
-    /// Of ours: the policy is in mode `monitor`, so it changes and refuses nothing.
+    /// Of ours: the policy is in mode `monitor`, so it changes and refuses nothing, though its warnings reach people.
     pub monitors: bool,
     /// `Ignore` or `Fail`: what happens where it does not answer.
     pub failure_policy: String,
@@ -138,8 +137,12 @@ fn policy(configuration: &str) -> Option<&str> {
     let name = KUBEWARDEN
         .iter()
         .find_map(|prefix| configuration.strip_prefix(prefix))?;
-    let all = INJECTORS.iter().chain(&CACHEBLEND_INJECTORS).chain(&OTHERS);
-    all.into_iter().any(|policy| *policy == name).then_some(name)
+    let mut all = INJECTORS
+        .iter()
+        .chain(&CACHEBLEND_INJECTORS)
+        .chain(&OTHERS)
+        .chain(&TELLERS);
+    all.any(|policy| *policy == name).then_some(name)
 }
 
 fn is_go_operators(webhook: &Value, go: &[Operator]) -> bool {
@@ -182,6 +185,13 @@ fn server(webhook: &Value) -> String {
         service("name"),
         service("path")
     )
+}
+
+impl Webhook {
+    /// Whether it is a policy of ours that should do something and, in mode `monitor`, only logs it.
+    pub(super) fn is_idle(&self) -> bool {
+        self.monitors && !TELLERS.contains(&self.name.as_str())
+    }
 }
 
 /// What stands in front of Pods.

@@ -70,6 +70,12 @@ fn policies_that_monitor_count_for_nothing() {
         finding.found.contains("lmcache-pod-injection") && finding.found.contains("lmcache-guard"),
         "{finding:?}"
     );
+    // Those that only tell do so in that mode, and are no finding.
+    let tellers = ["lmcache-wiring-audit", "lmcache-workload-preflight"];
+    let mut whole = ours(&INJECTORS);
+    whole.extend(ours(&tellers));
+    whole.extend(tellers.map(monitors));
+    assert_eq!(codes(&report(whole), Level::Note), [code::NO_CRDS]);
     let alone = report(objects.drain(2..));
     assert_eq!(codes(&alone, Level::First), [code::PODS_UNWIRED]);
 }
