@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::State;
 use super::resource::Resource;
 
-/// The switch whose place in the newest state's line is not known, only that it is before `extraArgs`.
+/// The switch of isolated IPC, which the releases have in one place.
 pub(super) const ISOLATED_IPC: &str = "--isolated-ipc";
 
 /// A line in the making.
@@ -40,6 +40,9 @@ pub(super) fn server(engine: &Resource) -> Vec<String> {
     line.pair("--chunk-size", engine.integer("/server/chunkSize", 256));
     line.pair("--max-workers", engine.integer("/server/maxWorkers", 1));
     line.pair("--hash-algorithm", engine.text("/server/hashAlgorithm", "blake3"));
+    if engine.is_isolated() {
+        line.switch(ISOLATED_IPC);
+    }
     line.pair("--eviction-policy", engine.text("/eviction/policy", "LRU"));
     let share = |pointer, default| format!("{:.2}", engine.number(pointer, default));
     line.pair("--eviction-trigger-watermark", share("/eviction/triggerWatermark", 0.8));
@@ -54,9 +57,6 @@ pub(super) fn server(engine: &Resource) -> Vec<String> {
     if engine.kind == Kind::CacheBlendEngine {
         line.pair("--engine-type", "blend");
         line.pair("--l1-align-bytes", 16_777_216);
-    }
-    if engine.is_isolated() {
-        line.switch(ISOLATED_IPC);
     }
     line.end(engine.texts("/extraArgs"))
 }
@@ -130,12 +130,13 @@ fn coordinator(engine: &Resource, line: &mut Line) {
         "--coordinator-heartbeat-interval",
         number("/coordinator/heartbeatInterval", 5.0),
     );
-    let (reporting, interval) = match engine.state {
-        State::July => (
+    let (reporting, interval) = if engine.state < State::V0_5_3 {
+        (
             "--coordinator-l2-event-reporting",
             "--coordinator-l2-event-flush-interval",
-        ),
-        State::Newest => ("--coordinator-event-reporting", "--coordinator-event-flush-interval"),
+        )
+    } else {
+        ("--coordinator-event-reporting", "--coordinator-event-flush-interval")
     };
     if engine.flag("/coordinator/l2EventReporting", false) {
         line.switch(reporting);

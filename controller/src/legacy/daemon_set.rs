@@ -20,10 +20,9 @@ pub(super) fn daemon_set(engine: &Resource) -> Value {
 
 fn pod_spec(engine: &Resource) -> Value {
     let mut spec = pod::spec(engine);
-    let host_ipc = match engine.state {
-        State::July => true,
-        State::Newest => engine.flag("/hostIPC", false) && !engine.is_isolated(),
-    };
+    // Before 0.5.4 there was no choice.
+    let asked = engine.state < State::V0_5_4 || engine.flag("/hostIPC", false);
+    let host_ipc = asked && !engine.is_isolated();
     pod::set(&mut spec, "hostIPC", host_ipc.then_some(json!(true)));
     if engine.flag("/hostNetwork", false) {
         spec.insert("hostNetwork".to_owned(), json!(true));
@@ -42,7 +41,7 @@ fn pod_spec(engine: &Resource) -> Value {
     );
 
     let (mut volumes, mut mounts) = (pod::volumes(engine), pod::volume_mounts(engine));
-    if engine.state == State::Newest && !engine.is_isolated() && !host_ipc {
+    if !engine.is_isolated() && !host_ipc {
         add_dev_shm(&mut volumes, &mut mounts);
     }
     if let Some(secret) = engine.at("/l2Backend/serde/aesgcm/masterKeySecretRef/name") {
@@ -80,7 +79,8 @@ fn container(engine: &Resource, mounts: Vec<Value>) -> Value {
     container.insert("env".to_owned(), pod::env(engine, own_env(engine)));
     let resources = pod::resource_overrides(engine).unwrap_or_else(|| computed_resources(engine));
     pod::set(&mut container, "resources", Some(resources));
-    let privileged = engine.flag("/privileged", false);
+    // In 0.5.0 there was no choice.
+    let privileged = engine.state < State::July || engine.flag("/privileged", false);
     container.insert("securityContext".to_owned(), json!({"privileged": privileged}));
     probes(engine, &mut container);
     pod::set(&mut container, "volumeMounts", Some(json!(mounts)));
@@ -117,10 +117,11 @@ fn computed_resources(engine: &Resource) -> Value {
 
 fn probes(engine: &Resource, container: &mut Map<String, Value>) {
     let socket = json!({"port": engine.server_port()});
-    // The newest state gives a large first tier more time: it is pinned before the port opens.
-    let failures = match engine.state {
-        State::July => 30,
-        State::Newest => ((engine.number("/l1/sizeGB", 0.0) / 5.0) as i64).max(30),
+    // Since 0.5.4 a large first tier has more time: it is pinned before the port opens.
+    let failures = if engine.state < State::V0_5_4 {
+        30
+    } else {
+        ((engine.number("/l1/sizeGB", 0.0) / 5.0) as i64).max(30)
     };
     let startup = json!({
         "tcpSocket": socket,

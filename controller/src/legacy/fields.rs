@@ -1,5 +1,6 @@
 //! The CRDs of the Go operator: names, types, bounds and defaults of every field of a spec.
 
+use super::State;
 use super::kubernetes::{
     AFFINITY, CONTAINER, ENV_VAR, LOCAL_OBJECT_REFERENCE, RESOURCE_REQUIREMENTS, TOLERATION, VOLUME, VOLUME_MOUNT,
 };
@@ -12,6 +13,11 @@ const AT_LEAST_1: Kind = Integer(1, i32::MAX as i64);
 const PORT: Kind = Integer(1, 65535);
 const UNPRIVILEGED_PORT: Kind = Integer(1024, 65535);
 const LOG_LEVEL: Field = field("logLevel", Word(&["DEBUG", "INFO", "WARNING", "ERROR"])).default("\"INFO\"");
+const HOST_IPC: Field = field("hostIPC", Bool)
+    .default("false")
+    .since(State::V0_5_4)
+    .ours_is_empty();
+const PRIVILEGED: Field = field("privileged", Bool).default("false").since(State::July);
 
 static IMAGE: Shape = Shape(&[
     field("repository", Text).default("\"lmcache/vllm-openai\""),
@@ -53,7 +59,7 @@ static L2_BACKEND: Shape = Shape(&[
     field("storePolicy", Word(&["default", "skip_l1"])).default("\"default\""),
     field("prefetchPolicy", Word(&["default", "retain"])).default("\"default\""),
     field("prefetchMaxInFlight", AT_LEAST_1).default("8"),
-    field("serde", Object(&SERDE)).newest(),
+    field("serde", Object(&SERDE)).since(State::V0_5_3),
 ]);
 
 static RESP: Shape = Shape(&[
@@ -101,7 +107,7 @@ static CACHEBLEND_INJECTION: Shape = Shape(&[
 static BLEND: Shape = Shape(&[
     field("checkLayer", Integer(0, i32::MAX as i64)).default("1"),
     field("recompRatio", Number).default("0.15"),
-    field("partialBucket", AT_LEAST_1).newest(),
+    field("partialBucket", AT_LEAST_1).since(State::V0_5_4),
 ]);
 
 static PD: Shape = Shape(&[
@@ -113,7 +119,7 @@ static PD: Shape = Shape(&[
 /// The spec of an LMCacheEngine.
 pub(super) static ENGINE: Shape = Shape(&[
     field("gpuVendor", Word(&["nvidia", "amd"])).default("\"nvidia\""),
-    field("runtimeClassName", Text).newest(),
+    field("runtimeClassName", Text).since(State::Newest),
     field("image", Object(&IMAGE)),
     field("imagePullSecrets", Objects(&LOCAL_OBJECT_REFERENCE)),
     field("server", Object(&SERVER)),
@@ -122,7 +128,7 @@ pub(super) static ENGINE: Shape = Shape(&[
     field("prometheus", Object(&PROMETHEUS)),
     field("l2Backend", Object(&L2_BACKEND)),
     field("coordinator", Object(&COORDINATOR_CONNECTION)),
-    field("injection", Object(&INJECTION)),
+    field("injection", Object(&INJECTION)).since(State::July),
     field("resourceOverrides", Object(&RESOURCE_REQUIREMENTS)),
     LOG_LEVEL,
     field("nodeSelector", TextMap),
@@ -131,23 +137,23 @@ pub(super) static ENGINE: Shape = Shape(&[
     field("env", Objects(&ENV_VAR)),
     field("volumes", Objects(&VOLUME)),
     field("volumeMounts", Objects(&VOLUME_MOUNT)),
-    field("initContainers", Objects(&CONTAINER)).newest(),
+    field("initContainers", Objects(&CONTAINER)).since(State::V0_5_4),
     field("podAnnotations", TextMap),
     field("podLabels", TextMap),
     field("serviceAccountName", Text),
     field("priorityClassName", Text),
-    field("hostNetwork", Bool).default("false").newest(),
-    field("hostIPC", Bool).default("false").newest(),
-    field("isolatedIPC", Bool).newest(),
-    field("privileged", Bool).default("false"),
+    field("hostNetwork", Bool).default("false").since(State::V0_5_1),
+    HOST_IPC,
+    field("isolatedIPC", Bool).since(State::V0_5_5),
+    PRIVILEGED,
     field("extraArgs", Texts),
-    field("pd", Object(&PD)).newest(),
+    field("pd", Object(&PD)).since(State::V0_5_4),
 ]);
 
 /// The spec of a CacheBlendEngine.
 pub(super) static CACHEBLEND: Shape = Shape(&[
     field("gpuVendor", Word(&["nvidia", "amd"])).default("\"nvidia\""),
-    field("runtimeClassName", Text).newest(),
+    field("runtimeClassName", Text).since(State::Newest),
     field("image", Object(&IMAGE)),
     field("imagePullSecrets", Objects(&LOCAL_OBJECT_REFERENCE)),
     field("server", Object(&SERVER)),
@@ -170,10 +176,10 @@ pub(super) static CACHEBLEND: Shape = Shape(&[
     field("podLabels", TextMap),
     field("serviceAccountName", Text),
     field("priorityClassName", Text),
-    field("hostIPC", Bool).default("false").newest(),
-    field("privileged", Bool).default("false"),
+    HOST_IPC,
+    PRIVILEGED,
     field("extraArgs", Texts),
-    field("pd", Object(&PD)).newest(),
+    field("pd", Object(&PD)).since(State::V0_5_5),
 ]);
 
 /// The spec of an LMCacheCoordinator.

@@ -39,19 +39,62 @@ static POD: Shape = Shape(&[
 /// What the API server fills in counts as not there, quantities are compared by amount, and labels of the live selector belong
 /// to the template as the operator puts them in. Any other member that one of the two has alone is a difference.
 pub fn same_template(state: State, rendered: &Value, live: &Value) -> bool {
-    comparable(state, rendered, live).is_some_and(|[wanted, found]| wanted == found)
+    LiveTemplate::read(live).is_some_and(|live| live.is_of(state, rendered))
 }
 
-/// The two templates that [`same_template`] compares, first the rendered one, in a form in which equal ones are equal; `None`
-/// where one of the two has none.
-pub fn comparable(state: State, rendered: &Value, live: &Value) -> Option<[Value; 2]> {
-    let mut wanted = rendered.clone();
-    add_selector_labels(state, &mut wanted, live);
-    Some([template(state, &wanted)?, template(state, live)?])
+/// Whether two states compare one rendering with what is live in the same way.
+pub(super) fn compare_alike(one: State, other: State) -> bool {
+    let way = |state| (state >= LABELS_WIN, state >= SWITCH);
+    way(one) == way(other)
 }
 
-/// The operator keeps the selector of a workload that is already there and puts its labels into the template: below the rendered
-/// ones in July, where a Deployment does not get them, above them later.
+/// The first state in which labels of a live selector win over the rendered ones, and in which a Deployment gets them.
+const LABELS_WIN: State = State::Newest;
+
+/// The first state that has the switch of isolated IPC.
+const SWITCH: State = State::V0_5_5;
+
+/// The Pod template of a workload in the cluster, read once to be compared with many.
+pub struct LiveTemplate<'a> {
+    workload: &'a Value,
+    plain: Value,
+    switch_first: Value,
+}
+
+impl<'a> LiveTemplate<'a> {
+    /// Reads a DaemonSet or Deployment as the API server returns it; `None` where it has no template.
+    pub fn read(workload: &'a Value) -> Option<Self> {
+        let plain = template(workload)?;
+        let mut switch_first = plain.clone();
+        move_isolated_ipc(&mut switch_first);
+        Some(LiveTemplate {
+            workload,
+            plain,
+            switch_first,
+        })
+    }
+
+    /// Whether this is what [`same_template`] calls the template of `rendered`.
+    pub fn is_of(&self, state: State, rendered: &Value) -> bool {
+        let compared = self.comparable(state, rendered);
+        compared.is_some_and(|(wanted, found)| wanted == *found)
+    }
+
+    /// The template of `rendered` and this one, in a form in which equal ones are equal; `None` where `rendered` has none.
+    pub fn comparable(&self, state: State, rendered: &Value) -> Option<(Value, &Value)> {
+        let mut rendered = rendered.clone();
+        add_selector_labels(state, &mut rendered, self.workload);
+        let mut wanted = template(&rendered)?;
+        if state < SWITCH {
+            return Some((wanted, &self.plain));
+        }
+        move_isolated_ipc(&mut wanted);
+        Some((wanted, &self.switch_first))
+    }
+}
+
+/// The operator keeps the selector of a workload that is already there and puts its labels into the template: above the rendered
+/// ones since the newest state, before that below them, where a Deployment does not get them.
 fn add_selector_labels(state: State, wanted: &mut Value, live: &Value) {
     let selector = live.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
     let is_deployment = wanted.get("kind").and_then(Value::as_str) == Some("Deployment");
@@ -60,21 +103,17 @@ fn add_selector_labels(state: State, wanted: &mut Value, live: &Value) {
         .and_then(Value::as_object_mut);
     if let (Some(selector), Some(labels)) = (selector, labels) {
         for (key, value) in selector {
-            match state {
-                State::July if is_deployment => {}
-                State::July => {
-                    labels.entry(key.clone()).or_insert_with(|| value.clone());
-                }
-                State::Newest => {
-                    labels.insert(key.clone(), value.clone());
-                }
+            if state >= LABELS_WIN {
+                labels.insert(key.clone(), value.clone());
+            } else if !is_deployment {
+                labels.entry(key.clone()).or_insert_with(|| value.clone());
             }
         }
     }
 }
 
 /// A workload's template in a form in which equal ones are equal.
-fn template(state: State, workload: &Value) -> Option<Value> {
+fn template(workload: &Value) -> Option<Value> {
     let template = workload.pointer("/spec/template")?;
     let entries = |name: &str| -> Map<String, Value> {
         let metadata = template.get("metadata").and_then(|metadata| metadata.get(name));
@@ -86,9 +125,6 @@ fn template(state: State, workload: &Value) -> Option<Value> {
     let mut spec = canonical(&POD, spec.as_object()?);
     // The old name of the service account; the API server writes both.
     spec.remove("serviceAccount");
-    if state == State::Newest {
-        move_isolated_ipc(&mut spec);
-    }
     Some(json!({"metadata": {"labels": entries("labels"), "annotations": entries("annotations")}, "spec": spec}))
 }
 
@@ -190,9 +226,9 @@ fn thousandths(text: &str) -> Value {
     rounded.map_or_else(|| self::amount(text), |rounded| self::amount(&rounded))
 }
 
-/// The switch is put first, since its place is not known.
-fn move_isolated_ipc(spec: &mut Map<String, Value>) {
-    for container in members(spec.get_mut("containers")) {
+/// The switch is put first: its place in what is between two releases is not known.
+fn move_isolated_ipc(template: &mut Value) {
+    for container in members(template.pointer_mut("/spec/containers")) {
         if let Some(args) = container.get_mut("args").and_then(Value::as_array_mut) {
             args.sort_by_key(|token| token.as_str() != Some(args::ISOLATED_IPC));
         }

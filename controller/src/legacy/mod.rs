@@ -1,4 +1,4 @@
-//! What LMCache's Go operator renders from a custom resource, exactly, in two of its states.
+//! What LMCache's Go operator renders from a custom resource, exactly, in each of its states.
 //!
 //! A live Pod template that is just what the Go operator renders for the current spec is left alone when this controller takes
 //! over, so that nothing restarts; [`same_template`] tells, as long as no field is [`unread`]. Nothing of this is ever applied.
@@ -21,47 +21,16 @@ mod resource;
 mod schema;
 mod secret;
 mod services;
+mod state;
 mod unread;
 mod validate;
-
-use std::str::FromStr;
 
 use lmcache_api::{FaultKind, FieldError, Kind};
 use serde_json::Value;
 
 use self::resource::Resource;
-pub use live::{comparable, same_template};
-
-/// A state of the Go operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
-    /// July 2026: host IPC always, no `pd`, `serde`, `hostNetwork`, `isolatedIPC`.
-    July,
-    /// September 2026, the newest one seen: isolated IPC on NVIDIA unless the engine says otherwise.
-    Newest,
-}
-
-impl State {
-    /// Every state, the oldest first.
-    pub const ALL: [State; 2] = [State::July, State::Newest];
-
-    /// The name: `july` or `newest`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            State::July => "july",
-            State::Newest => "newest",
-        }
-    }
-}
-
-impl FromStr for State {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let state = State::ALL.into_iter().find(|state| state.as_str() == text);
-        state.ok_or_else(|| format!("unknown state {text:?} of the Go operator, expected july or newest"))
-    }
-}
+pub use live::{LiveTemplate, same_template};
+pub use state::State;
 
 /// Why a custom resource does not become workloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,6 +99,25 @@ pub fn workload(state: State, object: &Value, coordinator_url: Option<&str>) -> 
     Some(daemon_set::daemon_set(&resource))
 }
 
+/// What [`workload`] makes of `object` in these states, in their order, which may be either. Neighbours that render the same and
+/// compare it alike count once, as the first of them: to compare is more work than to render.
+pub fn renderings<'a>(
+    states: impl IntoIterator<Item = State, IntoIter: 'a>,
+    object: &'a Value,
+    coordinator_url: Option<&'a str>,
+) -> impl Iterator<Item = (State, Value)> + 'a {
+    let mut last: Option<(State, Value)> = None;
+    states.into_iter().filter_map(move |state| {
+        let rendered = workload(state, object, coordinator_url)?;
+        let is_known = |(other, known): &(State, Value)| live::compare_alike(*other, state) && *known == rendered;
+        if last.as_ref().is_some_and(is_known) {
+            return None;
+        }
+        last = Some((state, rendered.clone()));
+        Some((state, rendered))
+    })
+}
+
 /// Why `object` does not become workloads, or not all of them. The arguments are those of [`children`].
 pub fn errors(state: State, object: &Value, coordinator_url: Option<&str>, resp_source: Option<&Value>) -> Errors {
     let (resource, admission) = match read(state, object) {
@@ -158,7 +146,7 @@ pub fn errors(state: State, object: &Value, coordinator_url: Option<&str>, resp_
     errors
 }
 
-/// Where an LMCacheCoordinator is, as engines of the Go operator in either state are told. `None` for any other object.
+/// Where an LMCacheCoordinator is, as engines of the Go operator in every state are told. `None` for any other object.
 pub fn coordinator_url(coordinator: &Value) -> Option<String> {
     let (coordinator, _) = read(State::Newest, coordinator).ok()?;
     let port = coordinator.coordinator_port();
@@ -181,7 +169,8 @@ pub fn resp_source_ref(state: State, object: &Value) -> Option<(String, String)>
     Some((namespace.to_owned(), name.to_owned()))
 }
 
-/// Paths of the fields that `object` sets and the Go operator of `state` never sees, because its CRD does not have them.
+/// Paths of the fields that `object` sets and the Go operator of `state` never sees, because its CRD does not have them. What our
+/// CRD fills in does not count. A later state never has more of them than an earlier one.
 ///
 /// Whoever set one of them asked for something that [`children`] cannot show: a template that equals the legacy rendering is
 /// then not what the spec asks for.

@@ -20,11 +20,11 @@ pub(super) fn set(members: &mut Map<String, Value>, name: &str, value: Option<Va
     }
 }
 
-/// Metadata of the template: `podLabels` over the standard labels, and at the newest state the selector's over both.
+/// Metadata of the template: `podLabels` over the standard labels, and since the newest state the selector's over both.
 pub(super) fn metadata(resource: &Resource) -> Value {
     let mut labels = resource.labels();
     labels.extend(resource.entries("/podLabels"));
-    if resource.state == State::Newest {
+    if resource.state >= State::Newest {
         labels.extend(resource.selector_labels());
     }
     let mut metadata = Map::new();

@@ -87,9 +87,9 @@ impl Resource {
         self.text("/gpuVendor", "nvidia") == "nvidia"
     }
 
-    /// What the newest state resolves `isolatedIPC` to, which July does not know; a CacheBlendEngine is never isolated.
+    /// What `isolatedIPC` is resolved to, which is there since 0.5.5; a CacheBlendEngine is never isolated.
     pub fn is_isolated(&self) -> bool {
-        let possible = self.state == State::Newest && self.kind == Kind::LMCacheEngine;
+        let possible = self.state >= State::V0_5_5 && self.kind == Kind::LMCacheEngine;
         possible && self.flag("/isolatedIPC", self.runs_on_nvidia())
     }
 

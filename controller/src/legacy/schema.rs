@@ -26,6 +26,8 @@ pub(super) struct Field {
     pub pointer: bool,
     /// The first state whose CRD has the field.
     pub since: State,
+    /// Whether our CRD has no default where the Go operator's has one.
+    pub ours_is_empty: bool,
 }
 
 /// What a field may hold.
@@ -64,7 +66,8 @@ pub(super) const fn field(name: &'static str, kind: Kind) -> Field {
         default: "",
         in_pod: "",
         pointer: false,
-        since: State::July,
+        since: State::V0_5_0,
+        ours_is_empty: false,
     }
 }
 
@@ -89,10 +92,21 @@ impl Field {
         self
     }
 
-    /// The CRD of July does not have the field.
-    pub const fn newest(mut self) -> Self {
-        self.since = State::Newest;
+    /// CRDs of earlier states do not have the field.
+    pub const fn since(mut self, state: State) -> Self {
+        self.since = state;
         self
+    }
+
+    /// Our CRD stores nothing where the field is absent: whatever is there was said by somebody.
+    pub const fn ours_is_empty(mut self) -> Self {
+        self.ours_is_empty = true;
+        self
+    }
+
+    /// Whether `value` is what our CRD stores where nobody said anything.
+    pub fn is_filled_in(&self, value: &Value) -> bool {
+        !self.ours_is_empty && literal(self.default).is_some_and(|default| default == *value)
     }
 }
 

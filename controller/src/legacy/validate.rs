@@ -4,6 +4,7 @@ use lmcache_api::fault::{echo, quote};
 use lmcache_api::{FaultKind, FieldError, Kind};
 use serde_json::Value;
 
+use super::State;
 use super::resource::Resource;
 
 /// Reading an object of Go's types, where what is required and absent has a zero value.
@@ -94,7 +95,7 @@ impl Check<'_> {
     fn payload_image(&mut self) {
         if self.resource.at("/injection/payloadImage").is_some() {
             self.text("/injection/payloadImage/repository", "must be a non-empty string");
-        } else if self.resource.at("/pd").is_none() {
+        } else if self.resource.state < State::Newest || self.resource.at("/pd").is_none() {
             self.required("/injection/payloadImage", "must be specified for CacheBlend injection");
         }
     }
@@ -177,7 +178,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::legacy::State;
 
     #[test]
     fn an_address_beside_an_empty_reference_is_one() {

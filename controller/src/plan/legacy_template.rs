@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::lists;
 use super::same::{lacking, project};
-use crate::legacy::{State, same_template, unread, workload};
+use crate::legacy::{LiveTemplate, State, renderings, unread};
 
 /// Annotation of a custom resource: the Go operator's template gives way to ours now, whatever its value is.
 pub const ROLLOUT_ANNOTATION: &str = "lmcache.ai/rollout";
@@ -28,10 +28,12 @@ pub(super) fn kept(stored: &Value, coordinator_url: Option<&str>, live: &Value, 
     if annotations.is_some_and(|annotations| annotations.get(ROLLOUT_ANNOTATION).is_some()) {
         return None;
     }
-    let rendered = State::ALL.into_iter().find_map(|state| {
-        let rendered = workload(state, stored, coordinator_url)?;
-        (unread(state, stored).is_empty() && same_template(state, &rendered, live)).then_some(rendered)
-    })?;
+    let live_template = LiveTemplate::read(live)?;
+    // The newest first: what one does not know, those before it do not know either.
+    let states = State::ALL.into_iter().rev();
+    let states = states.take_while(|state| unread(*state, stored).is_empty());
+    let mut renderings = renderings(states, stored, coordinator_url);
+    let (_, rendered) = renderings.find(|(state, rendered)| live_template.is_of(*state, rendered))?;
     let mut template = project(rendered.pointer("/spec/template")?, live.pointer("/spec/template")?);
     keep_selected_labels(&mut template, live);
     let our_template = ours.pointer("/spec/template")?;

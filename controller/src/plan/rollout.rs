@@ -10,7 +10,7 @@ use super::judge::Subject;
 use super::same::{lacking, project};
 use super::{Inputs, ROLLOUT_ANNOTATION, Settings, legacy_template, managed};
 use crate::build::{Site, objects};
-use crate::legacy::{State, comparable, unread, workload};
+use crate::legacy::{LiveTemplate, State, renderings, unread};
 use crate::live::{ChildKind, Controller};
 
 /// What becomes of the servers of a custom resource.
@@ -86,12 +86,13 @@ fn replaced(subject: &Subject, coordinator_url: Option<&str>, live: &Value, ours
     else {
         return Rollout::Made;
     };
-    let nearest = State::ALL
-        .into_iter()
-        .filter_map(|state| {
-            let rendered = workload(state, &subject.stored, coordinator_url)?;
-            let [wanted, found] = comparable(state, &rendered, live)?;
-            Some((both(&wanted, &found), state, rendered))
+    // Of several that come as close, the newest: it knows most of the fields.
+    let states = State::ALL.into_iter().rev();
+    let compared = LiveTemplate::read(live);
+    let nearest = renderings(states, &subject.stored, coordinator_url)
+        .filter_map(|(state, rendered)| {
+            let (wanted, found) = compared.as_ref()?.comparable(state, &rendered)?;
+            Some((both(&wanted, found), state, rendered))
         })
         .min_by_key(|(unlike, ..)| unlike.len());
     // Beside what ours says, a rollout takes away what the Go operator put there. What others added stays.

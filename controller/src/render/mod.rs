@@ -37,8 +37,9 @@ pub struct Args {
     /// Namespace of objects that name none.
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
     namespace: String,
-    /// Print what LMCache's Go operator makes of the same files instead, in its state of July 2026 (july) or September 2026
-    /// (newest, also where no state is given; write --legacy=july with the equals sign). Faults are those that it finds; it stops where a coordinator or Secret that an engine names is not in the
+    /// Print what LMCache's Go operator makes of the same files instead: that of a release (0.5.0 to 0.5.6), or in its state
+    /// of July 2026 (july) or September 2026 (newest, also where no state is given; write --legacy=0.5.4 with the equals
+    /// sign). Faults are those that it finds; it stops where a coordinator or Secret that an engine names is not in the
     /// files, and what it makes before that is printed.
     #[arg(long, value_name = "STATE", num_args = 0..=1, require_equals = true, default_missing_value = "newest")]
     legacy: Option<State>,

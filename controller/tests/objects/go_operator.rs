@@ -1,6 +1,6 @@
 //! The objects that the Go operator makes of the same custom resources, and ours.
 //!
-//! Two states of it were recorded (`fixtures/go-operator`). Ours are the same objects, but for [`DIFFERENCES`]: each kind of
+//! Two states of it were recorded with all children (`fixtures/go-operator`). Ours are the same objects, but for [`DIFFERENCES`]: each kind of
 //! difference stands there once, and the test fails where an object differs in any other way, and where a listed difference
 //! is none any more.
 

@@ -128,7 +128,8 @@ fn recordings(folder: &Path) -> Result<Vec<Input>> {
         input: Value,
     }
     let mut found = Vec::new();
-    for generation in children(folder)?.into_iter().filter(|path| path.is_dir()) {
+    // What was recorded of the releases is elsewhere: a few inputs that set nothing else than these do.
+    for generation in children(folder)?.into_iter().filter(|path| path.join("cr").is_dir()) {
         for path in children(&generation.join("cr"))? {
             let recording: Recording =
                 yaml_serde::from_str(&read(&path)?).with_context(|| path.display().to_string())?;

@@ -2,6 +2,7 @@
 
 mod comparisons;
 mod logins;
+mod releases;
 mod support;
 mod takeover;
 mod wanted;

@@ -198,8 +198,8 @@ fn a_changed_specification_brings_our_template() {
             .with("/metadata/annotations", json!({"lmcache.ai/rollout": "now"})),
         // The Go operator knows the field, but the template was made without it.
         stored.clone().with("/spec/podLabels", json!({"team": "a"})),
-        // July's did not know it.
-        stored.clone().with("/spec/hostIPC", json!(true)),
+        // July's did not know it, and no later one makes this of it.
+        stored.clone().with("/spec/hostIPC", json!(false)),
     ] {
         assert_eq!(changed.desired().legacy_template, None);
         let wanted = changed.wanted(ChildKind::DaemonSet);
