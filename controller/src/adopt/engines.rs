@@ -60,6 +60,10 @@ pub struct Engine {
     pub of_the_go_operator: usize,
     /// How many our controller applied.
     pub of_ours: usize,
+    /// Whether it names a login in a Secret, without which the controller leaves its servers as they are. Secrets are not
+    /// read here.
+    #[serde(skip)]
+    pub names_login: bool,
 }
 
 impl Engine {
@@ -70,7 +74,7 @@ impl Engine {
 
     /// Whether the Go operator's objects stay as they are until somebody mends what is wrong, whoever is started.
     pub fn waits(&self) -> bool {
-        self.of_the_go_operator > 0 && self.servers == Servers::Held
+        self.of_the_go_operator > 0 && (self.servers == Servers::Held || self.names_login)
     }
 }
 
@@ -128,6 +132,7 @@ fn engine(key: &Key, inputs: &Inputs, settings: &Settings) -> Engine {
         deleted: Vec::new(),
         of_the_go_operator: own.iter().filter(|child| child.inherited().is_some()).count(),
         of_ours: own.iter().filter(|child| child.applied().is_some()).count(),
+        names_login: inputs.custom.facts.login.is_some(),
     };
     match judge(inputs, settings) {
         Judgement::Ending => engine.servers = Servers::Ending,
@@ -231,7 +236,7 @@ pub(super) fn findings(engines: &[Engine], ours_runs: bool) -> Vec<Finding> {
         findings.push(Finding::change(
             codes::SERVERS_REPLACED,
             format!(
-                "servers are replaced when lmcache-controller starts, and lose their cache: {}",
+                "servers are replaced when lmcache-controller takes them over, and lose their cache: {}",
                 replaced.join(", ")
             ),
             "see below why. What the Go operator has not rolled out yet is kept if it does that before",
@@ -246,7 +251,8 @@ pub(super) fn findings(engines: &[Engine], ours_runs: bool) -> Vec<Finding> {
                 "not taken over, though lmcache-controller runs, since something is wrong with them: {}",
                 waiting.join(", ")
             ),
-            "mend what is said about each of them: they are taken over then, without a restart. Their servers run on",
+            "mend what is said about each of them below or in its conditions: they are taken over then, without a restart \
+             but for those of servers-replaced. Their servers run on",
         ));
     }
     let needing = titles(&|engine| !is_waiting(engine) && !engine.problems.is_empty());

@@ -76,6 +76,7 @@ impl Report {
             engines: &engines,
             has_crds: !crds.is_empty(),
             changing_workloads: workloads.iter().filter(|workload| workload.changes()).count(),
+            wanted,
         };
         let counts = Kind::ALL.map(|kind| (kind.to_string(), snapshot.of(kind.as_str()).count()));
         Report {

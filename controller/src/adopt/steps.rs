@@ -50,6 +50,8 @@ pub(super) struct State<'a> {
     pub engines: &'a [Engine],
     pub has_crds: bool,
     pub changing_workloads: usize,
+    /// For which of the two systems workloads ask, LMCache first.
+    pub wanted: [bool; 2],
 }
 
 /// The next step; `None` where nothing is left to do.
@@ -73,7 +75,11 @@ pub(super) fn next(state: &State<'_>) -> Option<Step> {
     }
     if go_runs || standing.go {
         let wires = standing.injects || standing.injects_cacheblend;
-        return Some(match (standing.validates || wires, wires, standing.go) {
+        // Their webhooks have to stay while they are the only ones that wire Pods of one of the systems.
+        let is_whole = wires
+            && (standing.injects || !state.wanted[0])
+            && (standing.injects_cacheblend || !state.wanted[1]);
+        return Some(match (standing.validates || wires, is_whole, standing.go) {
             (false, ..) => step(2),
             (true, false, true) => step(3),
             (true, true, true) => step(4),
@@ -85,8 +91,8 @@ pub(super) fn next(state: &State<'_>) -> Option<Step> {
     }
     // What is wrong with the others, or somebody's, the controller does not come to by being started.
     let is_left = |engine: &Engine| {
-        let comes_to_it = !matches!(engine.servers, Servers::Foreign | Servers::Held | Servers::Ending);
-        engine.of_the_go_operator > 0 && comes_to_it
+        let comes_to_it = !matches!(engine.servers, Servers::Foreign | Servers::Ending);
+        engine.of_the_go_operator > 0 && comes_to_it && !engine.waits()
     };
     if state.engines.iter().any(is_left) {
         return Some(step(6));
@@ -116,7 +122,7 @@ fn waiting(engines: &[Engine]) -> Option<Step> {
         .collect();
     (!named.is_empty()).then(|| Step {
         instead: Some(format!(
-            "it has started, and these wait for you; mended, they are taken over without a restart: {}",
+            "it has started, and these wait for you; mended, they are taken over: {}",
             named.join(", ")
         )),
         ..step(6)

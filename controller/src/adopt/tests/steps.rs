@@ -126,6 +126,41 @@ fn an_engine_that_waits_for_somebody_is_named_and_does_not_hold_the_rest_back() 
     assert_eq!(next(&[&owned, &ending, &wires, &controller, &guard]), None);
 }
 
+/// A login that is not there, or not shared, keeps the controller from the servers. Secrets are not read here, so that it did
+/// not come to them is what tells.
+#[test]
+fn an_engine_that_waits_for_a_login_does_not_hold_the_rest_back() {
+    let mut waits = stored("minimal");
+    of_kind(&mut waits, "LMCacheEngine")["spec"]["l2Backend"] =
+        json!({"resp": {"host": "redis", "port": 6379, "authSecretRef": {"name": "redis-login"}}});
+    let (owned, controller) = (crds(true), [controller(2)]);
+    let wires = ours(&["lmcache-pod-injection", "cacheblend-pod-injection"]);
+    let before = [&owned[..], &waits, &wires].concat();
+    assert_eq!(next(&[&before]), Some(6));
+    let running = [&before[..], &controller].concat();
+    assert_eq!(next(&[&running]), Some(8));
+    let told = report(running);
+    assert!(
+        found(&told, code::ENGINE_NEEDS_YOU).found.contains("not taken over"),
+        "{:#?}",
+        told.findings
+    );
+}
+
+/// The Go operator's webhooks go when ours wire all that is asked for.
+#[test]
+fn step_4_waits_for_policies_of_both_systems_where_both_are_asked_for() {
+    let asks = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "blend", "namespace": "inference",
+        "labels": {"lmcache.ai/cacheblend-inject": "true"}, "annotations": {"lmcache.ai/cacheblend-engine": "kv"}},
+        "spec": {"containers": [{"name": "vllm", "image": "vllm/vllm-openai"}]}, "status": {"phase": "Running"}});
+    let (theirs, engine) = (crds(false), stored("minimal"));
+    let before = [&theirs[..], &engine, &[go_operator(1), go_webhooks("Ignore"), asks]].concat();
+    let one = ours(&["lmcache-engine-validation", "lmcache-pod-injection"]);
+    assert_eq!(next(&[&before, &one]), Some(3));
+    let both = ours(&["lmcache-pod-injection", "cacheblend-pod-injection"]);
+    assert_eq!(next(&[&before, &both]), Some(4));
+}
+
 /// Where no Deployment of it is recognised, nobody knows whether a webhook is answered.
 #[test]
 fn what_is_not_known_is_no_reason_to_skip_steps() {
