@@ -76,9 +76,8 @@ pub(super) fn next(state: &State<'_>) -> Option<Step> {
     if go_runs || standing.go {
         let wires = standing.injects || standing.injects_cacheblend;
         // Their webhooks have to stay while they are the only ones that wire Pods of one of the systems.
-        let is_whole = wires
-            && (standing.injects || !state.wanted[0])
-            && (standing.injects_cacheblend || !state.wanted[1]);
+        let is_whole =
+            wires && (standing.injects || !state.wanted[0]) && (standing.injects_cacheblend || !state.wanted[1]);
         return Some(match (standing.validates || wires, is_whole, standing.go) {
             (false, ..) => step(2),
             (true, false, true) => step(3),

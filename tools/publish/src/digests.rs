@@ -9,11 +9,17 @@ use crate::artifact::Artifact;
 
 /// `policies: {digests: {<name>: sha256:...}}`, as the chart has it. A policy has one digest in every registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Digests(BTreeMap<String, String>);
+pub struct Digests {
+    /// The version that they are of, without a v; `None` where the file does not say.
+    version: Option<String>,
+    of: BTreeMap<String, String>,
+}
 
 /// The part of the values that is read.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Values {
+    digests_of: Option<String>,
     policies: Policies,
 }
 
@@ -26,7 +32,10 @@ impl Digests {
     /// Those of some artifacts.
     pub fn of(artifacts: &[Artifact]) -> Digests {
         let pair = |artifact: &Artifact| (artifact.name.clone(), artifact.digest().to_owned());
-        Digests(artifacts.iter().map(pair).collect())
+        Digests {
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            of: artifacts.iter().map(pair).collect(),
+        }
     }
 
     /// Reads the file. Other values may be in it.
@@ -42,23 +51,34 @@ impl Digests {
                 "policies.digests.{name} is '{digest}', expected sha256: and 64 hexadecimal digits"
             );
         }
-        Ok(Digests(digests))
+        Ok(Digests {
+            version: values.digests_of.filter(|version| !version.is_empty()),
+            of: digests,
+        })
     }
 
     /// The digest of a policy.
     pub fn get(&self, policy: &str) -> Option<&str> {
-        self.0.get(policy).map(String::as_str)
+        self.of.get(policy).map(String::as_str)
+    }
+
+    /// The version that they are of, where a tag names another one; a tag that is no version may mean any.
+    pub fn contradict(&self, tag: &str) -> Option<&str> {
+        let version = self.version.as_deref()?;
+        let named = tag.strip_prefix('v').unwrap_or(tag);
+        let is_version = named.split('.').count() >= 3 && named.starts_with(|first: char| first.is_ascii_digit());
+        (is_version && named != version).then_some(version)
     }
 
     /// Writes the file.
     pub fn to_yaml(&self) -> String {
         let mut text = "# The digests of the policies: values of the chart, and what `make pin` reads.\n".to_owned();
         // The chart's own version has no v either.
-        text.push_str(&format!(
-            "digestsOf: {}\npolicies:\n  digests:\n",
-            env!("CARGO_PKG_VERSION")
-        ));
-        for (name, digest) in &self.0 {
+        if let Some(version) = &self.version {
+            text.push_str(&format!("digestsOf: {version}\n"));
+        }
+        text.push_str("policies:\n  digests:\n");
+        for (name, digest) in &self.of {
             text.push_str(&format!("    {name}: {digest}\n"));
         }
         text
@@ -79,14 +99,19 @@ mod tests {
     fn what_is_written_is_read() {
         let digest = format!("sha256:{}", "0a".repeat(32));
         let digests = ["pod-injection", "injection-guard"].map(|name| (name.to_owned(), digest.clone()));
-        let digests = Digests(digests.into());
+        let digests = Digests {
+            version: Some("0.1.0-rc.1".to_owned()),
+            of: digests.into(),
+        };
         let text = digests.to_yaml();
         assert_eq!(Digests::parse(&text).unwrap(), digests);
         assert_eq!(Digests::parse(&format!("{text}controller: {{}}\n")).unwrap(), digests);
         assert_eq!(digests.get("pod-injection"), Some(digest.as_str()));
         assert_eq!(digests.get("pod"), None);
-        let version = concat!("\ndigestsOf: ", env!("CARGO_PKG_VERSION"), "\n");
-        for part in [version, "\npolicies:\n  digests:\n    injection-guard: sha256:0a"] {
+        for part in [
+            "\ndigestsOf: 0.1.0-rc.1\n",
+            "\npolicies:\n  digests:\n    injection-guard: sha256:0a",
+        ] {
             assert!(text.contains(part), "{text}");
         }
     }

@@ -56,6 +56,9 @@ fn pin_module(module: &str, digests: &Digests, target: Option<&Target>) -> Resul
     let Some((_, policy)) = repository.rsplit_once('/') else {
         bail!("module '{bare}' has no path: expected registry://host/path/policy:tag");
     };
+    if let Some((tag, version)) = tag.and_then(|tag| Some((tag, digests.contradict(tag)?))) {
+        bail!("the manifest is of {tag} and the digests are those of {version}: give the digests of {tag}");
+    }
     let digest = digests
         .get(policy)
         .with_context(|| format!("there is no digest of '{policy}': package it first, with `make package`"))?;

@@ -202,6 +202,20 @@ impl Setup {
         Ok(())
     }
 
+    /// Scales a Deployment to 0, and waits until it has no Pods.
+    pub async fn stopped(&self, namespace: &str, name: &str) -> Result<()> {
+        self.kubectl(&["-n", namespace, "scale", "deployment", name, "--replicas=0"], None)?;
+        wait_until("a Deployment has no Pods", LIMIT, async || {
+            let status = self.get("deployment", namespace, name)?["status"].clone();
+            ensure!(
+                status["replicas"].is_null() && status["observedGeneration"].is_i64(),
+                "{status}"
+            );
+            Ok(())
+        })
+        .await
+    }
+
     /// What the API server says to objects, none of which is stored: unknown fields are refused.
     pub fn dry_run(&self, manifests: &str) -> Result<()> {
         let args = [

@@ -60,8 +60,7 @@ async fn step_by_step_beside_the_go_operator() -> Result<()> {
             let complaint = setup.helm_refuses(&words)?;
             let text = "the Go operator runs (Deployment team-b/kv-operator, replicas: 1)";
             assert!(complaint.contains(text), "{complaint}");
-            let stop = ["-n", "team-b", "scale", "deployment", "kv-operator", "--replicas=0"];
-            setup.kubectl(&stop, None)?;
+            setup.stopped("team-b", "kv-operator").await?;
         }
         setup.helm(&words)?;
         let controller = setup.find("deployment", "lmcache-system", "lmcache-controller")?;

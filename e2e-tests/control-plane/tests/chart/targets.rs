@@ -97,9 +97,14 @@ async fn the_targets_install_and_remove_and_delete_no_engine_unasked() -> Result
             "registry.example.com/lmcache-operator@sha256:0123",
         ),
         (
-            "lmcache-operator-controller-manager",
-            json!({"control-plane": "controller-manager"}),
+            "lmcache-controller-manager",
+            json!({"app": "go", "control-plane": "controller-manager"}),
             "mirror/op:v1",
+        ),
+        (
+            "cache",
+            json!({"app": "go", "control-plane": "controller-manager"}),
+            "mirror/lmcache/op:v1",
         ),
     ] {
         let go = json!({"apiVersion": "apps/v1", "kind": "Deployment",
@@ -116,7 +121,7 @@ async fn the_targets_install_and_remove_and_delete_no_engine_unasked() -> Result
                 .find("deployment", "lmcache-system", "lmcache-controller")?
                 .is_none()
         );
-        setup.kubectl(&["-n", "team-b", "scale", "deployment", name, "--replicas=0"], None)?;
+        setup.stopped("team-b", name).await?;
     }
     let said = setup.made(&deploy)?;
     assert!(said.contains(&context), "{said}");

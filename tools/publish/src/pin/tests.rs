@@ -58,3 +58,20 @@ fn what_cannot_be_pinned_is_an_error(#[case] text: &str, #[case] expected: &str)
     let error = format!("{:#}", pin(text, &digests(), None).unwrap_err());
     assert!(error.contains(expected), "{error}");
 }
+
+/// Digests of one version in manifests of another would run what nobody asked for.
+#[test]
+fn digests_of_another_version_are_refused() {
+    let of = format!("digestsOf: 0.2.0\npolicies: {{digests: {{demo: {}}}}}", digest());
+    let of = Digests::parse(&of).unwrap();
+    let error = pin("module: registry://a.example/demo:v0.1.0\n", &of, None).unwrap_err();
+    let error = format!("{error:#}");
+    assert!(
+        error.contains("of v0.1.0 and the digests are those of 0.2.0"),
+        "{error}"
+    );
+    for tag in ["v0.2.0", "0.2.0", "trial"] {
+        let text = format!("module: registry://a.example/demo:{tag}\n");
+        assert_eq!(pin(&text, &of, None).unwrap().1, 1, "{tag}");
+    }
+}
