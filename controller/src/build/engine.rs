@@ -42,7 +42,7 @@ impl<'a> Engine<'a> {
             owner: Owner::engine(object.metadata()),
             spec,
             server,
-            ipc_mode: ipc_mode(spec, site.ipc_default),
+            ipc_mode: site.kept_ipc.unwrap_or_else(|| ipc_mode(spec, site.ipc_default)),
             offers: Offers::of_engine(spec),
             process: process(object, &place),
         })

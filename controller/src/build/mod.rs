@@ -36,6 +36,9 @@ use labels::Owner;
 pub struct Site<'a> {
     /// The IPC mode of engines that say nothing about it.
     pub ipc_default: IpcMode,
+    /// The IPC mode of servers that run on as somebody else made them, whatever the engine says: what leads clients to them
+    /// has to agree.
+    pub kept_ipc: Option<IpcMode>,
     /// The DNS suffix of the cluster's Services; an empty one counts as `cluster.local`.
     pub cluster_domain: &'a str,
     /// URL of the coordinator that the engine refers to by `spec.coordinator.ref`, see [`coordinator_url`]; `None` where

@@ -43,6 +43,7 @@ pub fn desire(subject: &Subject, inputs: &Inputs, settings: &Settings) -> Desire
     let url = inputs.coordinator.as_deref().and_then(url_of);
     let site = Site {
         ipc_default: settings.ipc_default,
+        kept_ipc: None,
         cluster_domain: &settings.cluster_domain,
         coordinator_url: url.as_deref(),
     };
@@ -65,14 +66,12 @@ pub fn desire(subject: &Subject, inputs: &Inputs, settings: &Settings) -> Desire
     if let Workload::Kept(Kept { mode, differences, .. }) = &workload {
         desired.legacy_template = Some(differences.clone());
         // The connection says what the servers run, and these run as the Go operator had it.
-        if *mode != settings.ipc_default {
-            let site = Site {
-                ipc_default: *mode,
-                ..site
-            };
-            bodies = objects(&subject.object, &site);
-            bodies.retain(|body| !ChildKind::of(body).is_some_and(ChildKind::is_workload));
-        }
+        let site = Site {
+            kept_ipc: Some(*mode),
+            ..site
+        };
+        bodies = objects(&subject.object, &site);
+        bodies.retain(|body| !ChildKind::of(body).is_some_and(ChildKind::is_workload));
     }
     match workload {
         Workload::Kept(Kept { body, .. }) | Workload::Ours(body) if !holds_workload => bodies.extend(body),

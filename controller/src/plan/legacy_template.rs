@@ -31,7 +31,7 @@ pub(super) fn kept(stored: &Value, coordinator_url: Option<&str>, live: &Value, 
     let live_template = LiveTemplate::read(live)?;
     // The newest first: what one does not know, those before it do not know either.
     let states = State::ALL.into_iter().rev();
-    let states = states.take_while(|state| unread(*state, stored).is_empty());
+    let states = states.take_while(|state| unread_of_template(*state, stored).is_empty());
     let mut renderings = renderings(states, stored, coordinator_url);
     let (_, rendered) = renderings.find(|(state, rendered)| live_template.is_of(*state, rendered))?;
     let mut template = project(rendered.pointer("/spec/template")?, live.pointer("/spec/template")?);
@@ -57,6 +57,14 @@ pub(super) fn kept(stored: &Value, coordinator_url: Option<&str>, live: &Value, 
         mode,
         differences,
     })
+}
+
+/// Fields that the Go operator does not know and that ask something of the Pods. How a rollout goes and what clients are told
+/// besides is no reason for one.
+pub(super) fn unread_of_template(state: State, stored: &Value) -> Vec<String> {
+    let mut paths = unread(state, stored);
+    paths.retain(|path| path != "spec.updateStrategy" && path != "spec.connection");
+    paths
 }
 
 /// The IPC mode that a template of the Go operator stands for.

@@ -10,7 +10,7 @@ use super::judge::Subject;
 use super::same::{lacking, project};
 use super::{Inputs, ROLLOUT_ANNOTATION, Settings, legacy_template, managed};
 use crate::build::{Site, objects};
-use crate::legacy::{LiveTemplate, State, renderings, unread};
+use crate::legacy::{LiveTemplate, State, renderings};
 use crate::live::{ChildKind, Controller};
 
 /// What becomes of the servers of a custom resource.
@@ -51,6 +51,7 @@ pub fn rollout(subject: &Subject, inputs: &Inputs, settings: &Settings) -> Rollo
     let url = inputs.coordinator.as_deref().and_then(url_of);
     let site = Site {
         ipc_default: settings.ipc_default,
+        kept_ipc: None,
         cluster_domain: &settings.cluster_domain,
         coordinator_url: url.as_deref(),
     };
@@ -103,7 +104,7 @@ fn replaced(subject: &Subject, coordinator_url: Option<&str>, live: &Value, ours
             differences.extend(lacking(&project(rendered, live_template), our_template));
         }
         replaced.unlike = unlike;
-        replaced.unread = unread(state, &subject.stored);
+        replaced.unread = legacy_template::unread_of_template(state, &subject.stored);
     }
     if differences.is_empty() {
         return Rollout::Same;

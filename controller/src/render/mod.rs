@@ -238,6 +238,7 @@ impl Subject {
         let coordinator = fleet.coordinator(self);
         let site = Site {
             ipc_default: options.ipc_default,
+            kept_ipc: None,
             cluster_domain: &options.cluster_domain,
             coordinator_url: coordinator.as_ref().map(|coordinator| coordinator.url.as_str()),
         };

@@ -30,6 +30,7 @@ pub fn ours(case: &Case) -> Vec<Value> {
     });
     let site = Site {
         ipc_default: IpcMode::HostIPC,
+        kept_ipc: None,
         cluster_domain: "cluster.local",
         coordinator_url: url.as_deref(),
     };

@@ -26,6 +26,11 @@ fn left_by(release: &str, case: &str) -> Stored {
         let members = spec.as_object_mut().unwrap();
         members.entry(field).or_insert(default);
     }
+    // What the CRDs that know the field store where nobody said anything.
+    if release >= "0.5.4" {
+        let members = spec.as_object_mut().unwrap();
+        members.entry("hostIPC").or_insert(json!(false));
+    }
     stored.child("DaemonSet")["spec"]["template"] = file["workload"]["spec"]["template"].clone();
     stored
 }
@@ -82,6 +87,9 @@ fn the_connection_says_what_servers_of_each_release_run() {
             config_map["metadata"]["annotations"]["lmcache.ai/ipc-mode"], mode,
             "{release}"
         );
+        // Whatever the specification would mean today.
+        let connection = config_map["data"]["kv-transfer-config.json"].as_str().unwrap();
+        assert_eq!(connection.contains("isolated_ipc"), mode == "Isolated", "{release}");
     }
 }
 
@@ -102,6 +110,14 @@ fn what_the_release_did_not_know_is_rolled_out() {
             matches!(&pass, Rollout::Replaced(_)),
             "{release} {field}: {value}: {pass:?}"
         );
+    }
+    // How a rollout goes, and what clients are told besides, is none of the servers'.
+    for (field, value) in [
+        ("updateStrategy", json!({"type": "OnDelete"})),
+        ("connection", json!({"extraConfig": {"lmcache.mp.mq_timeout": 30}})),
+    ] {
+        let stored = left_by("0.5.4", "engine-plain").with(&format!("/spec/{field}"), value);
+        assert!(matches!(first_pass(&stored), Rollout::Kept(_)), "{field}");
     }
     // A later release makes of these what that release made of nothing: the servers run as they are asked to.
     for (release, field, value) in [

@@ -84,9 +84,6 @@ fn first_that(since: Option<Release>, does: &str) -> String {
 fn remedy(path: &str, by_default: bool) -> &'static str {
     match path {
         _ if by_default => " (ipcDefault of this installation asks for it: set isolatedIPC: false, or hostIPC: true)",
-        "spec.hostIPC" => {
-            " (hostIPC: false alone means isolated IPC: set isolatedIPC: false to share /dev/shm instead)"
-        }
         "spec.isolatedIPC" => " (set isolatedIPC: false to share /dev/shm instead)",
         _ => "",
     }

@@ -81,11 +81,14 @@ fn a_flag_twice_is_judged_by_the_last() {
 
 #[test]
 fn isolation_exists_from_0_5_5() {
-    for (spec, path) in [
-        (json!({"isolatedIPC": true}), "spec.isolatedIPC"),
-        (json!({"hostIPC": false}), "spec.hostIPC"),
-    ] {
-        one_fault(&engine("0.5.4", spec.clone()), path, &["0.5.4", "0.5.5"]);
+    let asked = json!({"isolatedIPC": true});
+    one_fault(&engine("0.5.4", asked.clone()), "spec.isolatedIPC", &["0.5.4", "0.5.5"]);
+    // What the CRD of the operator of 0.5.4 stores into every object, nobody asked for.
+    let stored = json!({"hostIPC": false});
+    let shared = engine("0.5.4", stored.clone());
+    fine(&shared);
+    assert!(!args(&shared).iter().any(|arg| arg == "--isolated-ipc"));
+    for spec in [asked, stored] {
         let isolated = engine("0.5.5", spec);
         fine(&isolated);
         assert_eq!(value(&args(&isolated), "--isolated-ipc"), Some(""));

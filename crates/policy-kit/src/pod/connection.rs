@@ -137,7 +137,8 @@ impl Dereferenced<'_> {
         if let Some(config_map) = controlled {
             match usable(config_map, connection_key(role), self.system.connector(role)) {
                 Ok((text, json)) => {
-                    let ipc_mode = match served_ipc_mode(config_map, &json, stated) {
+                    let host_ipc = spec.and_then(|spec| spec.host_ipc());
+                    let ipc_mode = match served_ipc_mode(config_map, &json, stated, host_ipc) {
                         // CacheBlend has no isolated mode, whatever somebody wrote on the ConfigMap.
                         IpcMode::Isolated if self.system.blends() => stated,
                         mode => mode,
@@ -289,9 +290,10 @@ pub(crate) fn names_connector(json: &Value, class: &str) -> bool {
 ///
 /// Whether it is the isolated one, the connection says: that is what the client does, and whoever reconciles the engine
 /// writes it, while the annotation is only ours. (After a way back to the Go operator it stays, and says what was.) Which of
-/// the other two it is, the annotation says. ConfigMaps of the Go operator have none: then it is what the engine states, and
-/// where that would be isolated today, these servers share the host's memory.
-fn served_ipc_mode(config_map: &Value, json: &Value, stated: IpcMode) -> IpcMode {
+/// the other two it is, the annotation says. ConfigMaps of the Go operator have none: then it is what the engine states. Where
+/// that would be isolated today, `host_ipc` tells the servers of the operator of 0.5.4, which knew it as a field and mounted
+/// the host's `/dev/shm`, from those of older ones, which always shared host IPC.
+fn served_ipc_mode(config_map: &Value, json: &Value, stated: IpcMode, host_ipc: Option<bool>) -> IpcMode {
     if isolated(json) {
         return IpcMode::Isolated;
     }
@@ -302,6 +304,7 @@ fn served_ipc_mode(config_map: &Value, json: &Value, stated: IpcMode) -> IpcMode
         .and_then(|word| IpcMode::from_str(word).ok());
     match annotation {
         Some(mode) if mode != IpcMode::Isolated => mode,
+        _ if stated == IpcMode::Isolated && host_ipc == Some(false) => IpcMode::HostShm,
         _ if stated == IpcMode::Isolated => IpcMode::HostIPC,
         _ => stated,
     }
