@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::GROUP;
 use crate::document;
 
-/// The file itself, or the `.yaml`, `.yml` and `.json` files below a folder, sorted. Links to folders are not followed, so
-/// that a circle of them ends.
+/// The file itself, or the `.yaml`, `.yml` and `.json` files below a folder, sorted. Templates of Helm charts are no manifests
+/// yet, and left out. Links to folders are not followed, so that a circle of them ends.
 pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     if path.is_file() {
@@ -30,7 +30,10 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
             .extension()
             .is_some_and(|extension| extension == "yaml" || extension == "yml" || extension == "json");
         if entry.file_type().map_err(failed)?.is_dir() {
-            collect(&path, found)?;
+            let is_template = path.ends_with("templates") && folder.join("Chart.yaml").is_file();
+            if !is_template {
+                collect(&path, found)?;
+            }
         } else if manifest && path.is_file() {
             found.push(path);
         }
@@ -58,5 +61,19 @@ fn items(mut object: Value) -> Vec<Value> {
     match object.get_mut("items").map(Value::take) {
         Some(Value::Array(items)) if is_list => items,
         _ => vec![object],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_of_a_chart_are_no_manifests() {
+        let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+        let found = files(&deploy).unwrap();
+        let has = |part: &str| found.iter().any(|file| file.ends_with(part));
+        assert!(has("chart/files/policies/lmcache-guard.yaml") && has("policies/lmcache-guard.yaml"));
+        assert!(!has("chart/templates/checks.yaml"), "{found:?}");
     }
 }
